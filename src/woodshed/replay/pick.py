@@ -1,0 +1,46 @@
+"""Pick: which rows a batch starts from."""
+
+from numba import njit
+
+from woodshed.replay.store import oldest_row
+from woodshed.replay.stream import below
+
+
+@njit(nogil=True, cache=True)
+def count_rows(episodes, before):  # type: ignore[no-untyped-def]
+    """Fill `before` `[L+1]`: how many rows are stored in the lanes before each, then in all."""
+    before[0] = 0
+    for lane in range(episodes.newest.size):
+        stored = episodes.newest[lane] + 1 - oldest_row(episodes, lane)
+        before[lane + 1] = before[lane] + stored
+
+
+@njit(nogil=True, cache=True)
+def pick_one(episodes, before, stream):  # type: ignore[no-untyped-def]
+    """One transition, uniform over all that are stored: lane and row number.
+
+    Draws stored rows until one holds a transition. Of an episode's rows at least half do, so two
+    draws are enough on average, and each transition has exactly the same probability.
+    """
+    while True:
+        u = below(stream, before[-1])
+        lane, end = 0, before.size - 1
+        while end - lane > 1:  # the lane that holds the u-th stored row, by bisection
+            middle = (lane + end) // 2
+            if before[middle] <= u:
+                lane = middle
+            else:
+                end = middle
+        row = oldest_row(episodes, lane) + u - before[lane]
+        if episodes.left[lane, row % episodes.left.shape[1]] != 0:
+            return lane, row
+
+
+@njit(nogil=True, cache=True)
+def pick_uniform(episodes, before, stream, windows):  # type: ignore[no-untyped-def]
+    """Fill `lane` and `row` of the windows with transitions, drawn uniformly and independently.
+
+    At least one transition must be stored; `before` is from `count_rows`.
+    """
+    for b in range(windows.row.size):
+        windows.lane[b], windows.row[b] = pick_one(episodes, before, stream)

@@ -1,0 +1,192 @@
+"""The store: a ring of rows for each lane, and the index of the episodes in them.
+
+Rows of a lane are numbered 0, 1, 2, … for ever; row `number` lies at `number % rows`. The number
+names a row for good: once it is overwritten, its place belongs to another number.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from woodshed.replay.records import RecordLayout
+
+TERMINATED, TRUNCATED, CUT = 1, 2, 4  # bits of `EpisodeIndex.ending`
+OPEN = -1  # `EpisodeIndex.left` while the end of the episode is not known
+
+OK, NOT_FINITE, NEXT_NOT_FINITE, NOT_CONTINUING = 0, 1, 2, 3  # what `append` answers
+
+
+class EpisodeIndex(NamedTuple):
+    """Which episode a row is in, where that starts and ends, and how it ended; all O(1).
+
+    Attributes:
+        step: `[L, R]` int32, steps since the episode's first row.
+        left: `[L, R]` int32, steps to the episode's last row. `OPEN` while the episode is being
+            written, but 0 in its newest row: a row can be sampled where `left` is not 0.
+        ending: `[L, R]` uint8, how the episode ended with the transition of this row; bits, 0 for
+            every transition that was not the last.
+        newest: `[L]` int64, number of the newest row; -1 in an empty lane.
+        sampleable: `[L]` int64, how many stored rows hold a transition.
+        is_open: `[L]` bool, whether the newest row belongs to an unfinished episode.
+    """
+
+    step: NDArray[np.int32]
+    left: NDArray[np.int32]
+    ending: NDArray[np.uint8]
+    newest: NDArray[np.int64]
+    sampleable: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+
+
+class Store(NamedTuple):
+    """The rows of all lanes.
+
+    Attributes:
+        words: `[L, R, words]` uint32, the records.
+        episodes: the episodes in them.
+    """
+
+    words: NDArray[np.uint32]
+    episodes: EpisodeIndex
+
+
+def allocate(lanes: int, rows: int, layout: RecordLayout) -> Store:
+    """Make an empty store. Memory that no row was written to yet is not resident."""
+    index = EpisodeIndex(
+        step=np.zeros((lanes, rows), np.int32),
+        left=np.zeros((lanes, rows), np.int32),
+        ending=np.zeros((lanes, rows), np.uint8),
+        newest=np.full(lanes, -1, np.int64),
+        sampleable=np.zeros(lanes, np.int64),
+        is_open=np.zeros(lanes, np.bool_),
+    )
+    return Store(np.empty((lanes, rows, layout.words), np.uint32), index)
+
+
+def expected_bytes(lanes: int, rows: int, layout: RecordLayout) -> int:
+    """Bytes that `allocate` reserves."""
+    index_row = 4 + 4 + 1
+    index_lane = 8 + 8 + 1
+    return lanes * (rows * (4 * layout.words + index_row) + index_lane)
+
+
+@njit(nogil=True, cache=True)
+def oldest_row(episodes, lane):  # type: ignore[no-untyped-def]
+    """Number of the oldest row that a lane still holds."""
+    return max(0, episodes.newest[lane] + 1 - episodes.step.shape[1])
+
+
+@njit(nogil=True, cache=True)
+def rows_left(episodes, lane, row):  # type: ignore[no-untyped-def]
+    """Steps from a row to the last row of its episode: the newest one while that is open."""
+    left = episodes.left[lane, row % episodes.left.shape[1]]
+    return episodes.newest[lane] - row if left == OPEN else left
+
+
+@njit(nogil=True, cache=True)
+def first_row(episodes, lane, row):  # type: ignore[no-untyped-def]
+    """Number of the oldest stored row of the episode that a row is in."""
+    start = row - episodes.step[lane, row % episodes.step.shape[1]]
+    return max(start, oldest_row(episodes, lane))
+
+
+@njit(nogil=True, cache=True)
+def _check(words, episodes, record, observation_next, mask, exponent):  # type: ignore[no-untyped-def]
+    n_rows = words.shape[1]
+    observation_words = observation_next.shape[1]
+    for lane in range(words.shape[0]):
+        if not mask[lane]:
+            continue
+        for word in range(words.shape[2]):
+            special = exponent[word]
+            if special == 0:
+                continue
+            if record[lane, word] & special == special:
+                return NOT_FINITE, lane, word
+            if word < observation_words and observation_next[lane, word] & special == special:
+                return NEXT_NOT_FINITE, lane, word
+        if episodes.is_open[lane]:
+            newest = episodes.newest[lane] % n_rows
+            for word in range(observation_words):
+                if words[lane, newest, word] != record[lane, word]:
+                    return NOT_CONTINUING, lane, word
+    return OK, 0, 0
+
+
+@njit(nogil=True, cache=True)
+def _push(words, episodes, lane, observation, step):  # type: ignore[no-untyped-def]
+    """Write the next row of a lane, over the oldest one where the ring is full.
+
+    Only the first `observation.shape[1]` words of the record are given a value.
+    """
+    row = episodes.newest[lane] + 1
+    place = row % words.shape[1]
+    if row >= words.shape[1] and episodes.left[lane, place] != 0:
+        episodes.sampleable[lane] -= 1
+    for word in range(observation.shape[1]):
+        words[lane, place, word] = observation[lane, word]
+    episodes.step[lane, place] = step
+    episodes.left[lane, place] = 0
+    episodes.ending[lane, place] = 0
+    episodes.newest[lane] = row
+
+
+@njit(nogil=True, cache=True)
+def _close(episodes, lane):  # type: ignore[no-untyped-def]
+    """End a lane's open episode: every row of it learns how far its last row is."""
+    newest = episodes.newest[lane]
+    for row in range(first_row(episodes, lane, newest), newest):
+        episodes.left[lane, row % episodes.left.shape[1]] = newest - row
+    episodes.is_open[lane] = False
+
+
+@njit(nogil=True, cache=True)
+def append(words, episodes, record, observation_next, ending, mask, exponent):  # type: ignore[no-untyped-def]
+    """Write one transition in each lane of `mask`, or nothing at all.
+
+    Args:
+        words: `[L, R, W]`, the store's records.
+        episodes: the store's episode index.
+        record: `[L, W]`, observation, action, reward and info of the step.
+        observation_next: `[L, observation words]`.
+        ending: `[L]`, bits that say whether and how this step ends the episode.
+        mask: `[L]`, the lanes to write.
+        exponent: `[W]`, `RecordLayout.exponent_mask`.
+
+    Returns:
+        `OK, 0, 0`, or what is wrong, and the lane and the word where it was found.
+    """
+    problem = _check(words, episodes, record, observation_next, mask, exponent)
+    if problem[0] != OK:
+        return problem
+    n_rows = words.shape[1]
+    observation_words = observation_next.shape[1]
+    for lane in range(words.shape[0]):
+        if not mask[lane]:
+            continue
+        if not episodes.is_open[lane]:
+            _push(words, episodes, lane, record[:, :observation_words], np.int64(0))
+            episodes.is_open[lane] = True
+        place = episodes.newest[lane] % n_rows
+        for word in range(observation_words, words.shape[2]):
+            words[lane, place, word] = record[lane, word]
+        episodes.ending[lane, place] = ending[lane]
+        episodes.left[lane, place] = OPEN
+        episodes.sampleable[lane] += 1
+        step_next = np.int64(episodes.step[lane, place] + 1)
+        _push(words, episodes, lane, observation_next, step_next)
+        if ending[lane]:
+            _close(episodes, lane)
+    return problem
+
+
+@njit(nogil=True, cache=True)
+def cut(episodes, mask):  # type: ignore[no-untyped-def]
+    """End the open episodes of the lanes in `mask` `[L]`, as neither terminated nor truncated."""
+    for lane in range(mask.size):
+        if mask[lane] and episodes.is_open[lane]:
+            last_transition = (episodes.newest[lane] - 1) % episodes.ending.shape[1]
+            episodes.ending[lane, last_transition] = CUT
+            _close(episodes, lane)
