@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from woodshed.errors import WoodshedError
 from woodshed.replay import store as _store
 from woodshed.replay.batch import Batch
+from woodshed.replay.collect import blank_batch
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.memory import check_fits, format_bytes
 from woodshed.replay.recipe import whole_number, write_recipe
@@ -211,6 +212,10 @@ class ReplayBuffer:
         batch_size = whole_number(batch_size, "batch_size")
         with self._lock:
             return sample(self._store, self._recipe, self._generator, batch_size)
+
+    def blank(self, batch_size: int) -> Batch:
+        """A batch of zeros, of the shapes and dtypes that `sample` gives: to compile ahead with."""
+        return blank_batch(self._recipe, whole_number(batch_size, "batch_size"))
 
     def _lanes(self, mask: TreeLike | None) -> NDArray[np.bool_]:
         if mask is None:

@@ -40,18 +40,57 @@ def collect(
         desired = observation.index(goals.desired)
         targets = blocks.target[desired], blocks.target[next_block + desired]
         copy_goals(store.words, windows, goals.achieved.offset, goals.achieved.width, targets, out)
-    arrays = view_blocks(out, blocks, batch)
-    leaves = [field.leaf for field in observation]
-    return Batch(
-        observation=unflatten(leaves, arrays[: next_block - 1]),
-        action=arrays[next_block - 1],
+    return _hang(
+        recipe,
+        out,
         reward=reward,
         discount=discount,
-        next_observation=unflatten(leaves, arrays[next_block:]),
-        weight=np.ones(batch, np.float32),
         handle=windows.row * store.words.shape[0] + windows.lane,
         steps=windows.steps,
         relabelled=windows.goal_row >= 0,
+    )
+
+
+def blank_batch(recipe: Recipe, batch: int) -> Batch:
+    """A batch of zeros."""
+    out = empty_words(recipe.batch_blocks(batch))
+    out[:] = 0
+    return _hang(
+        recipe,
+        out,
+        reward=np.zeros(batch, np.float32),
+        discount=np.zeros(batch, np.float32),
+        handle=np.zeros(batch, np.int64),
+        steps=np.zeros(batch, np.int32),
+        relabelled=np.zeros(batch, np.bool_),
+    )
+
+
+def _hang(
+    recipe: Recipe,
+    words: NDArray[np.uint32],
+    *,
+    reward: NDArray[np.float32],
+    discount: NDArray[np.float32],
+    handle: NDArray[np.int64],
+    steps: NDArray[np.int32],
+    relabelled: NDArray[np.bool_],
+) -> Batch:
+    """Hang gathered words and the rest into a batch."""
+    batch = reward.size
+    arrays = view_blocks(words, recipe.batch_blocks(batch), batch)
+    leaves = [field.leaf for field in recipe.layout.observation]
+    n = len(leaves)
+    return Batch(
+        observation=unflatten(leaves, arrays[:n]),
+        action=arrays[n],
+        reward=reward,
+        discount=discount,
+        next_observation=unflatten(leaves, arrays[n + 1 :]),
+        weight=np.ones(batch, np.float32),
+        handle=handle,
+        steps=steps,
+        relabelled=relabelled,
     )
 
 

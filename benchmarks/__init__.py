@@ -1,0 +1,1 @@
+"""Woodshed beside other libraries: see benchmarks/README.md."""

@@ -1,0 +1,69 @@
+"""`woodshed evaluate DIR`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import tyro
+
+from woodshed.cli.parsing import parse
+from woodshed.errors import WoodshedError
+from woodshed.training import Evaluator, load_policy
+from woodshed.training.run_folder import BEST_POLICY, LAST_POLICY, check_run_folder, read_settings
+
+
+@dataclass(frozen=True)
+class EvaluateCommand:
+    """Evaluate a trained policy, acting without exploration."""
+
+    folder: tyro.conf.Positional[Path]
+    """Run folder."""
+    episodes: int = 50
+    """Episodes to play."""
+    policy: Literal["best", "last"] = "best"
+    """The policy of the best evaluation, or that of the last step."""
+    seed: int = 1
+    """Seed of the episodes."""
+    n_envs: int = 4
+    """Environments that are stepped together."""
+    env: str | None = None
+    """Another environment than the one trained on."""
+
+
+def main(args: Sequence[str]) -> int:
+    """Evaluate, and print the numbers as JSON."""
+    command = parse(EvaluateCommand, args, command="evaluate")
+    for name in ("episodes", "n_envs"):
+        if getattr(command, name) < 1:
+            raise WoodshedError(f"{name} is {getattr(command, name)}, expected at least 1")
+    check_run_folder(command.folder)
+    env = command.env or read_settings(command.folder)[0]
+    if env is None:
+        raise WoodshedError(
+            f"the environment of {command.folder} was made by a function; name one with --env"
+        )
+    policy = load_policy(
+        command.folder / (BEST_POLICY if command.policy == "best" else LAST_POLICY)
+    )
+    evaluator = Evaluator(env, command.n_envs, command.seed)
+    try:
+        evaluation = evaluator.run(policy, command.episodes)
+    finally:
+        evaluator.close()
+    returns = [episode.return_sum for episode in evaluation.episodes]
+    print(
+        json.dumps(
+            {
+                "success_rate": evaluation.success_rate,
+                "return_mean": evaluation.return_mean,
+                "return_std": float(np.std(returns)),
+                "length_mean": float(np.mean([e.length for e in evaluation.episodes])),
+                "episodes": len(evaluation.episodes),
+            },
+            indent=2,
+        )
+    )
+    return 0

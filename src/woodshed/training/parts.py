@@ -1,0 +1,119 @@
+"""Putting the parts of a run together, from its settings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+
+from woodshed.connectors import (
+    Encoder,
+    Statistics,
+    init_statistics,
+    make_encoder,
+    update_statistics,
+)
+from woodshed.envs import (
+    EnvironmentFactory,
+    InProcessVector,
+    goal_functions,
+    has_goals,
+    make_environment,
+    probe_info_space,
+)
+from woodshed.errors import WoodshedError
+from woodshed.replay import Hindsight, ReplayBuffer
+from woodshed.runners import Runner, normalised_actions
+from woodshed.training.evaluation import Evaluator
+from woodshed.training.seeds import derive_seeds
+from woodshed.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a run is made of, and what it begins with."""
+
+    environments: InProcessVector
+    evaluator: Evaluator
+    judge: gymnasium.Env[Any, Any]
+    """Never stepped: the environment whose reward function hindsight asks."""
+    buffer: ReplayBuffer
+    runner: Runner
+    encoder: Encoder
+    state: Any
+    """The algorithm's first state."""
+    statistics: Statistics
+    """Of the first observations."""
+    key: jax.Array
+    """Of exploration."""
+
+    def close(self) -> None:
+        """Close all environments."""
+        self.environments.close()
+        self.evaluator.close()
+        self.judge.close()
+
+
+def make_parts(env: str | EnvironmentFactory, settings: Settings[Any]) -> Parts:
+    """Make the parts of a run.
+
+    Args:
+        env: Gymnasium id, or a function that makes an environment.
+        settings: of the run.
+
+    Raises:
+        WoodshedError: for an environment that the settings do not fit.
+    """
+    seeds = derive_seeds(settings.seed)
+    environments = InProcessVector([env] * settings.n_envs, seeds.environments, settings.info_keys)
+    judge = make_environment(env)
+    observation_space = environments.observation_space
+    action_space = normalised_actions(environments.action_space)
+    keys = settings.policy_keys or None
+    encoder = make_encoder(observation_space, keys, settings.observation_clip)
+    buffer = ReplayBuffer(
+        observation_space,
+        action_space,
+        settings.capacity,
+        n_envs=settings.n_envs,
+        gamma=settings.gamma,
+        n_step=(settings.n_step[0], settings.n_step[-1]),
+        hindsight=_hindsight(settings, judge),
+        info_space=probe_info_space(env, settings.info_keys) if settings.info_keys else None,
+        seed=seeds.replay,
+    )
+    generator = np.random.default_rng(seeds.actions)
+    runner = Runner(environments, buffer, generator, settings.info_keys)
+    key_init, key_act = jax.random.split(jax.random.key(seeds.algorithm))
+    action_size = int(np.prod(action_space.shape))
+    return Parts(
+        environments=environments,
+        judge=judge,
+        evaluator=Evaluator(env, settings.n_envs, seeds.evaluation),
+        buffer=buffer,
+        runner=runner,
+        encoder=encoder,
+        state=settings.algorithm.init(key_init, encoder.size, action_size),
+        statistics=update_statistics(init_statistics(observation_space), runner.observation),
+        key=key_act,
+    )
+
+
+def _hindsight(settings: Settings[Any], env: gymnasium.Env[Any, Any]) -> Hindsight | None:
+    choice = settings.hindsight
+    goals = has_goals(env.observation_space)
+    if choice == "none" or (choice == "auto" and not goals):
+        return None
+    if not goals:
+        raise WoodshedError(
+            f"hindsight {choice!r} was asked for, but the environment has no goals "
+            "(achieved_goal and desired_goal in its observations); use hindsight 'none'"
+        )
+    functions = goal_functions(env)
+    return Hindsight(
+        "future" if choice == "auto" else choice,
+        settings.hindsight_k,
+        compute_reward=functions.compute_reward,
+        compute_terminated=functions.compute_terminated,
+    )

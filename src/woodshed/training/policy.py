@@ -1,0 +1,135 @@
+"""A trained policy: for use without environment, replay or optimiser, and as files."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from woodshed.connectors import Encoder, Scale, scale_action
+from woodshed.envs import Tree
+from woodshed.errors import WoodshedError
+from woodshed.files import read_arrays, read_json, replaced_folder, write_arrays, write_json
+from woodshed.training.compiled import compiled_act
+from woodshed.training.settings_data import algorithm_from_data, algorithm_to_data
+
+FORMAT = 1
+DESCRIPTION_FILE = "policy.json"
+ARRAYS_FILE = "policy.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """Maps observations to actions, without exploring."""
+
+    algorithm: Any
+    """Settings of the algorithm that made it."""
+    encoder: Encoder
+    """What the networks see of an observation."""
+    actor: Any
+    """The actor's weights."""
+    scale: Scale | None
+    """What observations are normalised by."""
+    low: NDArray[Any]
+    """`[…]` bounds of the environment's actions."""
+    high: NDArray[Any]
+    """`[…]`."""
+
+    def __call__(self, observation: Tree) -> NDArray[Any]:
+        """Act.
+
+        Args:
+            observation: tree of `[L, …]`.
+
+        Returns:
+            `[L, …]` actions of the environment.
+        """
+        act = compiled_act(self.algorithm, self.encoder)
+        action = act(self.actor, self.scale, observation, jax.random.key(0), explore=False)
+        return scale_action(
+            np.asarray(action).reshape(-1, *self.low.shape), self.low, self.high
+        )
+
+
+def save_policy(folder: Path, policy: Policy) -> None:
+    """Write a policy into a folder of its own, in place of one that is there."""
+    arrays = {"low": policy.low, "high": policy.high, **_named("actor", policy.actor)}
+    if policy.scale is not None:
+        arrays |= _named("scale", policy.scale)
+    description = {
+        "format": FORMAT,
+        "algorithm": algorithm_to_data(policy.algorithm),
+        "encoder": asdict(policy.encoder),
+        "normalised": policy.scale is not None,
+    }
+    with replaced_folder(folder) as aside:
+        write_json(aside / DESCRIPTION_FILE, description)
+        write_arrays(aside / ARRAYS_FILE, arrays)
+
+
+def load_policy(folder: Path) -> Policy:
+    """Read a policy. Runs no code from the files.
+
+    Raises:
+        WoodshedError: when a file is missing or damaged; the message names it.
+    """
+    path = folder / DESCRIPTION_FILE
+    description = read_json(path)
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise WoodshedError(f"{path} is no policy of format {FORMAT}")
+    try:
+        encoder = msgspec.convert(description["encoder"], Encoder)
+        algorithm = algorithm_from_data(description["algorithm"], str(path))
+        normalised = bool(description["normalised"])
+    except (KeyError, msgspec.ValidationError) as error:
+        raise WoodshedError(f"{path} is damaged: {error!r}") from None
+    arrays = read_arrays(folder / ARRAYS_FILE)
+    try:
+        action_size = len(arrays["low"].ravel())
+        template = algorithm.init(jax.random.key(0), encoder.size, action_size).actor
+        return Policy(
+            algorithm=algorithm,
+            encoder=encoder,
+            actor=_fill(template, "actor", arrays),
+            scale=_read_scale(arrays) if normalised else None,
+            low=arrays["low"],
+            high=arrays["high"],
+        )
+    except (KeyError, ValueError) as error:
+        raise WoodshedError(f"{folder / ARRAYS_FILE} does not fit {path}: {error}") from None
+
+
+def _named(prefix: str, tree: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a tree by their paths, such as `actor.layers[0].weight`."""
+    return {
+        f"{prefix}{jax.tree_util.keystr(path)}": np.asarray(leaf)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
+
+
+def _fill(template: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """A tree like `template` with the named arrays."""
+
+    def take(path: Any, leaf: Any) -> NDArray[Any]:
+        name = f"{prefix}{jax.tree_util.keystr(path)}"
+        array = arrays[name]
+        if array.shape != leaf.shape:
+            raise ValueError(f"{name} has shape {array.shape}, expected {leaf.shape}")
+        return array
+
+    return jax.tree_util.tree_map_with_path(take, template)
+
+
+def _read_scale(arrays: dict[str, NDArray[Any]]) -> Scale:
+    def under(field: str) -> dict[str, NDArray[np.float32]]:
+        start, end = f"scale.{field}['", "']"
+        return {
+            name.removeprefix(start).removesuffix(end): array
+            for name, array in arrays.items()
+            if name.startswith(start)
+        }
+
+    return Scale(under("mean"), under("inverse_std"))

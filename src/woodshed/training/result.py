@@ -1,0 +1,41 @@
+"""The result of a run: `result.json`."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from woodshed.files import write_json
+
+RESULT_FILE = "result.json"
+SOLVED = 0.95
+"""Success rate from which an evaluation counts as solved."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to."""
+
+    success_rate: float | None
+    """Of the final evaluation of the best policy, on episodes that no choice was made by; None
+    where the environment reports no success, or the run was stopped before."""
+    return_mean: float | None
+    """Likewise, mean undiscounted return; None where the run was stopped before."""
+    episodes: int
+    """Episodes of the final evaluation."""
+    env_steps: int
+    """Environment steps trained for, over all environments."""
+    updates: int
+    """Gradient updates."""
+    train_seconds: float
+    """Wall time in training: compilation counts, evaluations do not."""
+    steps_per_second: float
+    """Environment steps per second of training."""
+    solved_at_step: int | None
+    """Environment steps at the first evaluation with 95 % success; None if there was none."""
+    solved_at_seconds: float | None
+    """Training seconds up to then."""
+    interrupted: bool
+    """Whether the run was stopped before its last step."""
+
+    def write(self, folder: Path) -> None:
+        """Write `result.json` into the run folder."""
+        write_json(folder / RESULT_FILE, asdict(self))

@@ -1,0 +1,90 @@
+"""What a training run is told."""
+
+import math
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from woodshed.algorithms import SAC
+from woodshed.errors import WoodshedError
+
+A = TypeVar("A", bound=SAC)
+
+HindsightChoice: TypeAlias = Literal["auto", "none", "future", "final", "episode", "random"]
+
+
+@dataclass(frozen=True)
+class Settings(Generic[A]):
+    """Settings of a training run; the command line, presets and `settings.json` hold the same.
+
+    Raises:
+        WoodshedError: for a number out of range; the message names the field.
+    """
+
+    algorithm: A
+    """Settings of the algorithm."""
+    seed: int = 0
+    """Seed of everything random in the run."""
+    steps: int = 100_000
+    """Environment steps to train for, counted over all environments."""
+    n_envs: int = 4
+    """Number of environments that are stepped together."""
+    learning_starts: int = 1_000
+    """Environment steps with uniformly random actions before the first update."""
+    updates_per_step: float = 1.0
+    """Replay ratio: gradient updates for each environment step, counted over all environments."""
+    batch_size: int = 256
+    """Transitions in each update's batch."""
+    gamma: float = 0.99
+    """Discount factor of one environment step."""
+    n_step: tuple[int, ...] = (1,)
+    """Steps of a return: one number, or the two ends of a closed range drawn from for each."""
+    capacity: int = 1_000_000
+    """Transitions that the replay keeps, over all environments."""
+    hindsight: HindsightChoice = "auto"
+    """Where hindsight takes new goals from; auto is future where the environment has goals."""
+    hindsight_k: float = 4.0
+    """Relabelled samples for each one with its original goal."""
+    policy_keys: tuple[str, ...] = ()
+    """Observation keys that the networks see; none given: observation and desired_goal where there
+    are goals, else all."""
+    info_keys: tuple[str, ...] = ()
+    """Info keys to store, for reward functions that need them."""
+    normalise_observations: bool = True
+    """Whether observations are shifted and scaled by running statistics; goals share theirs."""
+    observation_clip: float = 5.0
+    """Normalised observations are clipped to this many standard deviations."""
+    evaluate_every: int = 1_000
+    """Environment steps between evaluations; 0 evaluates only at the end."""
+    evaluate_episodes: int = 20
+    """Episodes of each evaluation during training."""
+    final_episodes: int = 50
+    """Episodes of the final evaluation, of the best policy; they are none of those before."""
+    log_every: int = 1_000
+    """Environment steps between lines of metrics."""
+
+    def __post_init__(self) -> None:
+        least = {
+            "seed": 0,
+            "steps": 1,
+            "n_envs": 1,
+            "learning_starts": 1,
+            "batch_size": 1,
+            "capacity": 1,
+            "evaluate_every": 0,
+            "evaluate_episodes": 1,
+            "final_episodes": 1,
+            "log_every": 1,
+        }
+        for name, low in least.items():
+            if getattr(self, name) < low:
+                raise WoodshedError(f"{name} is {getattr(self, name)}, expected at least {low}")
+        if not (math.isfinite(self.updates_per_step) and self.updates_per_step >= 0):
+            raise WoodshedError(
+                f"updates_per_step is {self.updates_per_step}, expected a number of at least 0"
+            )
+        if not self.observation_clip > 0:
+            raise WoodshedError(
+                f"observation_clip is {self.observation_clip}, expected a number above 0"
+            )
+        if len(self.n_step) not in (1, 2):
+            raise WoodshedError(f"n_step is {self.n_step}, expected one number or two")

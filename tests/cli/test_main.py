@@ -1,0 +1,155 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from woodshed.cli.main import main
+
+REACH = "woodshed/PointReach-v0"
+TINY = [
+    *("--steps", "120", "--n-envs", "2", "--learning-starts", "60", "--batch-size", "8"),
+    *("--hidden", "8", "--capacity", "500", "--evaluate-every", "60"),
+    *("--evaluate-episodes", "2", "--final-episodes", "2", "--log-every", "60"),
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "reach"
+    assert main(["train", REACH, *TINY, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_train_writes_the_settings_it_was_given(run: Path) -> None:
+    settings = json.loads((run / "settings.json").read_text())
+    assert settings["env"] == REACH
+    assert settings["steps"] == 120
+    assert settings["algorithm"]["hidden"] == [8]
+
+
+def test_evaluate_prints_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(run), "--episodes", "3"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["episodes"] == 3
+    assert 0 <= shown["success_rate"] <= 1
+    assert shown["length_mean"] == 25  # PointReach's time limit; it does not end on success
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_plot_writes_a_picture(run: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"curve.{ending}"
+    assert main(["plot", str(run), str(run), "--out", str(out)]) == 0
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending]
+    assert out.read_bytes().startswith(begins)
+
+
+def test_presets_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["presets"]) == 0
+    assert "FetchReach-v4" in capsys.readouterr().out.split()
+    assert main(["presets", "Pendulum-v1"]) == 0
+    assert "[sac.algorithm]" in capsys.readouterr().out
+
+
+def test_help_shows_every_setting_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["train", "FetchReach-v4", "--help"])
+    assert leaving.value.code == 0
+    shown = re.sub(r"[│\s]+", " ", capsys.readouterr().out)
+    assert "--updates-per-step FLOAT Replay ratio" in shown
+    assert "--gamma FLOAT Discount factor of one environment step. (default: 0.95)" in shown
+    assert "--hidden [INT [INT ...]] Units of each hidden layer" in shown
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["trian"], "unknown command 'trian'"),
+        (["train"], "expected an environment first"),
+        (["train", "--steps", "5"], "expected an environment first"),
+        (["train", "FetchReech-v4"], "unknown environment 'FetchReech-v4'; did you mean 'FetchReach-v4'"),
+        (["train", REACH, "--steps", "many"], "--steps"),
+        (["train", REACH, "--stepps", "5"], "--stepps"),
+        (["train", REACH, "--steps", "0"], "steps is 0, expected at least 1"),
+        (["train", REACH, "--gamma", "1.5"], "gamma is 1.5, expected a number from 0 to 1"),
+        (["train", REACH, "--learning-rate", "-1"], "learning_rate is -1.0"),
+        (["train", REACH, "--algorithm", "sax"], "algorithm 'sax' is unknown; there is sac"),
+        (["train", REACH, "--preset", "nothing"], "preset 'nothing' is unknown; there is"),
+        (["train", REACH, "--preset", "no/such.toml"], "there is no preset file no/such.toml"),
+        (["train", REACH, "--hindsight", "past"], "--hindsight"),
+        (["train", "Pendulum-v1", "--hindsight", "future"], "the environment has no goals"),
+        (["train", "CartPole-v1"], "Discrete"),
+        (["train", REACH, "--capacity", str(10**13)], "of memory are available"),
+        (["train", REACH, "--policy-keys", "velocity"], "no key 'velocity'"),
+        (["evaluate", "no/such/run"], "there is no folder no/such/run"),
+        (["evaluate", "."], "is not the folder of a training run"),
+        (["plot", "no/such/run"], "there is no folder no/such/run"),
+        (["plot"], "expected the folder of a run"),
+        (["presets", "Nothing-v0"], "preset 'Nothing-v0' is unknown"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(
+    args: list[str],
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(args) == 2
+    shown = capsys.readouterr()
+    lines = shown.err.strip().splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("woodshed: ")
+    assert expected in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_type_in_a_preset_names_file_and_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    preset = tmp_path / "mine.toml"
+    for text, expected in (
+        ("[sac]\nsteps = 'many'", r"mine\.toml: Expected `int`, got `str` - at `\$\.steps`"),
+        ("[sac]\nstepps = 5", r"mine\.toml: Settings has no setting 'stepps'"),
+        ("[sac.algorithm]\nhiden = [5]", r"mine\.toml: SAC has no setting 'hiden'"),
+        ("[sac]\ngamma = ", r"mine\.toml is no TOML file"),
+        ("[tqc]\nsteps = 5", r"has no settings for sac; it has tqc"),
+    ):
+        preset.write_text(text)
+        assert main(["train", REACH, "--preset", str(preset)]) == 2
+        assert re.search(expected, capsys.readouterr().err)
+
+
+def test_existing_folder_is_kept(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (run / "result.json").read_text()
+    assert main(["train", REACH, *TINY, "--out", str(run)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert (run / "result.json").read_text() == before
+
+
+def test_damaged_policy_is_named(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in ("settings.json", "policy"):
+        (tmp_path / file).symlink_to(run / file)
+    (tmp_path / "policy").unlink()
+    (tmp_path / "policy").mkdir()
+    for file in ("policy.json", "policy.npz"):
+        content = (run / "policy" / file).read_bytes()
+        (tmp_path / "policy" / file).write_bytes(content)
+    (tmp_path / "policy" / "policy.npz").write_bytes(b"nothing")
+    assert main(["evaluate", str(tmp_path)]) == 2
+    assert "policy.npz is damaged" in capsys.readouterr().err
+    (tmp_path / "policy" / "policy.json").write_text("{")
+    assert main(["evaluate", str(tmp_path)]) == 2
+    assert "policy.json is damaged" in capsys.readouterr().err
+
+
+def test_help_does_not_wait_for_jax() -> None:
+    code = "import sys; from woodshed.cli.main import main; main(['--help']); print('jax' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "usage: woodshed COMMAND" in done.stdout
+    assert done.stdout.strip().endswith("False")

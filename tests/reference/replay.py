@@ -1,0 +1,154 @@
+"""The replay's definitions in plain Python: a log of every lane, slow and obvious.
+
+Written from the definitions alone, never from the engine: it keeps everything that was ever
+written and works out by counting what a ring of `rows_per_lane` rows still holds.
+What a sampled window must then be is in `tests.reference.windows`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Tree = Array | dict[str, "Tree"]
+
+
+def as_stored(tree: Any) -> Tree:
+    """A copy with floats as float32, everything else as it is."""
+    if isinstance(tree, dict):
+        return {key: as_stored(leaf) for key, leaf in tree.items()}
+    leaf = np.array(tree)
+    return leaf.astype(np.float32) if leaf.dtype.kind == "f" else leaf
+
+
+def take(tree: Any, index: int) -> Any:
+    """Entry `index` of every leaf's leading axis."""
+    if isinstance(tree, dict):
+        return {key: take(leaf, index) for key, leaf in tree.items()}
+    return tree[index]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two trees have the same keys and, leaf by leaf, the same shape and values."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    return bool(left.shape == right.shape and (left == right).all())
+
+
+@dataclass
+class Row:
+    """One observation; what happened there is filled in once an action was taken."""
+
+    observation: Tree
+    action: Array | None = None
+    reward: float = math.nan
+    terminated: bool = False
+    info: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass
+class Episode:
+    """T+1 rows of one lane; `first` is the number of its first row in that lane."""
+
+    first: int
+    rows: list[Row]
+    ended: bool = False
+
+    @property
+    def last(self) -> int:
+        """Number of its last row so far."""
+        return self.first + len(self.rows) - 1
+
+
+class Place(NamedTuple):
+    """Where a stored row lies."""
+
+    lane: int
+    episode: Episode
+    number: int
+    """The row's number in its lane."""
+    oldest: int
+    """Number of the oldest row of the episode that is still stored."""
+
+    def row(self, number: int) -> Row:
+        """Row `number` of this episode, which must still be stored."""
+        assert self.oldest <= number <= self.episode.last
+        return self.episode.rows[number - self.episode.first]
+
+
+class ReferenceReplay:
+    """Everything ever written, and which rows of it the real store still holds."""
+
+    def __init__(self, capacity: int, n_envs: int) -> None:
+        self.n_envs = n_envs
+        self.rows_per_lane = math.ceil(capacity / n_envs) + 1
+        self.lanes: list[list[Episode]] = [[] for _ in range(n_envs)]
+
+    def add(
+        self,
+        observation: Any,
+        action: Any,
+        reward: Any,
+        terminated: Any,
+        truncated: Any,
+        next_observation: Any,
+        info: Mapping[str, Any] | None = None,
+        mask: Any = None,
+    ) -> None:
+        """Log one vector step, lane by lane."""
+        for lane in range(self.n_envs):
+            if mask is not None and not mask[lane]:
+                continue
+            episodes = self.lanes[lane]
+            here = as_stored(take(observation, lane))
+            if not episodes or episodes[-1].ended:
+                episodes.append(Episode(first=self.pushed(lane), rows=[Row(here)]))
+            episode = episodes[-1]
+            row = episode.rows[-1]
+            assert same(row.observation, here), "the history itself is broken"
+            stored_action = as_stored(take(action, lane))
+            assert not isinstance(stored_action, dict)
+            row.action = stored_action
+            row.reward = float(np.float32(take(reward, lane)))
+            row.terminated = bool(take(terminated, lane))
+            for key, column in (info or {}).items():
+                value = as_stored(take(column, lane))
+                assert not isinstance(value, dict)
+                row.info[key] = value
+            episode.rows.append(Row(as_stored(take(next_observation, lane))))
+            episode.ended = row.terminated or bool(take(truncated, lane))
+
+    def cut(self, mask: Any = None) -> None:
+        """End the open episodes of these lanes; a lane without one stays as it is."""
+        for lane in range(self.n_envs):
+            if (mask is None or mask[lane]) and self.lanes[lane]:
+                self.lanes[lane][-1].ended = True
+
+    def pushed(self, lane: int) -> int:
+        """How many rows were ever pushed to a lane."""
+        return sum(len(episode.rows) for episode in self.lanes[lane])
+
+    def oldest(self, lane: int) -> int:
+        """Number of the oldest row that a lane still holds."""
+        return max(0, self.pushed(lane) - self.rows_per_lane)
+
+    def places(self) -> Iterator[Place]:
+        """Every sampleable row: stored, and an action was taken there."""
+        for lane in range(self.n_envs):
+            oldest = self.oldest(lane)
+            for episode in self.lanes[lane]:
+                kept = max(oldest, episode.first)
+                for number in range(kept, episode.last):
+                    yield Place(lane, episode, number, kept)
+
+    def by_handle(self) -> dict[int, Place]:
+        """Every sampleable row under its handle."""
+        return {place.number * self.n_envs + place.lane: place for place in self.places()}
+
+    def __len__(self) -> int:
+        """How many rows can be sampled."""
+        return sum(1 for _ in self.places())

@@ -1,0 +1,108 @@
+"""The reference itself, against cases worked out by hand."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.reference.replay import ReferenceReplay
+from tests.reference.windows import goals, original_window, relabelled_window
+
+
+def write(replay: ReferenceReplay, rewards: list[float], end: str, start: float = 0.0) -> None:
+    """One episode in lane 0: achieved goals start, start + 1, ...; the desired goal is -1."""
+
+    def look(step: int) -> dict[str, NDArray[Any]]:
+        return {"achieved_goal": np.array([[start + step]]), "desired_goal": np.array([[-1.0]])}
+
+    for step, reward in enumerate(rewards):
+        last = step + 1 == len(rewards)
+        done = {name: [last and end == name] for name in ("terminated", "truncated")}
+        action = np.array([[start + step]])
+        info = {"shift": np.array([10.0 * step])}
+        replay.add(look(step), action, [reward], next_observation=look(step + 1), info=info, **done)
+    if end == "cut":
+        replay.cut()
+
+
+def reached(achieved: Any, desired: Any, info: Mapping[str, Any]) -> Any:
+    return np.abs(achieved - desired)[:, 0] < 0.5
+
+
+def shifted(achieved: Any, desired: Any, info: Mapping[str, Any]) -> Any:
+    return achieved[:, 0] - desired[:, 0] + info["shift"]
+
+
+def goal_values(replay: ReferenceReplay, handle: int, strategy: str) -> dict[float, Fraction]:
+    drawn = goals(replay, replay.by_handle()[handle], strategy)
+    return {float(goal.value[0]): goal.probability for goal in drawn}
+
+
+def test_a_ring_of_five_rows_keeps_the_newest_five() -> None:
+    replay = ReferenceReplay(capacity=4, n_envs=1)
+    write(replay, [1.0, 2.0, 3.0], "terminated")  # rows 0 1 2 3
+    assert replay.rows_per_lane == 5
+    assert list(replay.by_handle()) == [0, 1, 2]
+    write(replay, [4.0, 5.0], "open", start=10.0)  # rows 4 5 6, so 2 3 4 5 6 are left
+    assert list(replay.by_handle()) == [2, 4, 5]
+
+
+def test_handles_of_two_lanes_interleave() -> None:
+    replay = ReferenceReplay(capacity=5, n_envs=2)
+    assert replay.rows_per_lane == 4
+    observation = np.zeros((2, 1))
+    for _ in range(2):
+        replay.add(observation, observation, [0, 0], [0, 0], [0, 0], observation)
+    replay.add(observation, observation, [0, 0], [0, 0], [0, 0], observation, mask=[False, True])
+    assert sorted(replay.by_handle()) == [0, 1, 2, 3, 5]  # lane 0: rows 0 1; lane 1: rows 0 1 2
+    replay.cut()
+    replay.cut()
+    assert len(replay) == 5
+
+
+@pytest.mark.parametrize(
+    ("end", "discount"), [("terminated", 0.0), ("truncated", 0.25), ("cut", 0.25), ("open", 0.25)]
+)
+def test_a_window_is_shorter_at_the_end(end: str, discount: float) -> None:
+    replay = ReferenceReplay(capacity=10, n_envs=1)
+    write(replay, [1.0, 2.0, 4.0], end)
+    window = original_window(replay.by_handle()[1], n=5, gamma=0.5)
+    assert (window.reward, window.discount, window.steps) == (2.0 + 0.5 * 4.0, discount, 2)
+    assert isinstance(window.next_observation, dict)
+    assert window.next_observation["achieved_goal"] == 3.0
+    assert original_window(replay.by_handle()[0], n=2, gamma=0.5)[2:5] == (2.0, 0.25, 2)
+
+
+def test_goals_of_each_strategy_in_a_partly_overwritten_episode() -> None:
+    replay = ReferenceReplay(capacity=6, n_envs=1)
+    write(replay, [0.0] * 4, "truncated")  # rows 0..4 achieve 0..4
+    write(replay, [0.0] * 2, "open", start=10.0)  # rows 5 6 7 achieve 10 11 12; row 0 is gone
+    third, half, fifth = Fraction(1, 3), Fraction(1, 2), Fraction(1, 5)
+    assert goal_values(replay, 1, "future") == {2.0: third, 3.0: third, 4.0: third}
+    assert goal_values(replay, 3, "future") == {4.0: 1}
+    assert goal_values(replay, 2, "final") == {4.0: 1}
+    assert goal_values(replay, 3, "episode") == {2.0: third, 3.0: third, 4.0: third}
+    assert goal_values(replay, 5, "episode") == {11.0: half, 12.0: half}
+    assert goal_values(replay, 5, "random") == dict.fromkeys((2.0, 3.0, 4.0, 11.0, 12.0), fifth)
+
+
+def test_a_relabelled_window_stops_at_its_goal() -> None:
+    replay = ReferenceReplay(capacity=9, n_envs=1)
+    write(replay, [100.0] * 4, "terminated")
+    place = replay.by_handle()[0]
+    window = relabelled_window(place, 4, 0.5, np.array([2.0]), shifted, reached)
+    # achieved 1 then 2, less the goal 2; the info of the steps taken is 0 then 10
+    assert (window.reward, window.discount, window.steps) == (-1.0 + 0.5 * 10.0, 0.0, 2)
+    for observation, achieved in ((window.observation, 0.0), (window.next_observation, 2.0)):
+        assert observation == {"achieved_goal": achieved, "desired_goal": 2.0}
+
+
+def test_stored_termination_counts_only_without_compute_terminated() -> None:
+    replay = ReferenceReplay(capacity=9, n_envs=1)
+    write(replay, [0.0] * 2, "terminated")
+    place = replay.by_handle()[1]
+    goal = np.array([9.0])
+    assert relabelled_window(place, 3, 0.5, goal, shifted, reached).discount == 0.5
+    assert relabelled_window(place, 3, 0.5, goal, shifted).discount == 0.0

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from woodshed.errors import WoodshedError
+from woodshed.files import (
+    read_arrays,
+    read_json,
+    replaced_file,
+    replaced_folder,
+    write_arrays,
+    write_json,
+)
+
+
+def test_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with replaced_file(path) as aside:
+        aside.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError, match="disk"), replaced_file(path) as aside:
+        aside.write_text("half")
+        raise RuntimeError("disk")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folder_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    for content in ("one", "two"):
+        with replaced_folder(path) as aside:
+            (aside / "file").write_text(content)
+    assert (path / "file").read_text() == "two"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_failed_folder_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    with replaced_folder(path) as aside:
+        (aside / "file").write_text("one")
+    with pytest.raises(RuntimeError, match="disk"), replaced_folder(path) as aside:
+        (aside / "other").write_text("half")
+        raise RuntimeError("disk")
+    assert [file.name for file in path.iterdir()] == ["file"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_arrays_come_back(tmp_path: Path) -> None:
+    arrays = {"a['x']": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array(7)}
+    write_arrays(tmp_path / "a.npz", arrays)
+    found = read_arrays(tmp_path / "a.npz")
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+def test_pickled_arrays_are_not_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, a=np.array([object()], dtype=object))
+    with pytest.raises(WoodshedError, match=r"a\.npz is damaged"):
+        read_arrays(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04"])
+def test_damaged_arrays_are_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(content)
+    with pytest.raises(WoodshedError, match=r"a\.npz is damaged"):
+        read_arrays(path)
+
+
+def test_truncated_archive_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_arrays(path, {"a": np.arange(1000)})
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(WoodshedError, match=r"a\.npz is damaged"):
+        read_arrays(path)
+
+
+def test_json_comes_back_and_damage_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"a": [1, 2.5, None]})
+    assert read_json(path) == {"a": [1, 2.5, None]}
+    path.write_text("{")
+    with pytest.raises(WoodshedError, match=r"a\.json is damaged"):
+        read_json(path)
+    with pytest.raises(WoodshedError, match=r"b\.json is missing"):
+        read_json(tmp_path / "b.json")
