@@ -33,22 +33,30 @@ class Collection:
     """By side, measurement and round."""
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
     """Package versions, by side."""
-    failures: dict[str, str] = field(default_factory=dict)
-    """What failed last, by side: one line each."""
+    failures: list[str] = field(default_factory=list)
+    """What failed, a line each."""
+    missing: set[str] = field(default_factory=set)
+    """Prefixes of the sides that have no environment."""
 
     def prepare(self, peers: Sequence[Peer]) -> None:
-        """Make the sides' environments; one that can't be made has failed."""
+        """Make the sides' environments; a side without one is left out."""
         for peer in peers:
             try:
                 peer.prepare()
             except PeerError as error:
-                self.failures[peer.name] = f"no environment: {error}"
+                self.missing.add(peer.prefix)
+                self._fail(f"{peer.name}: no environment: {error}")
 
     def run(self, jobs: Sequence[Job], rounds: int) -> None:
         """Run the jobs one after another, `rounds` times; a failing one costs its numbers only."""
         for this_round in range(rounds):
             for job in jobs:
-                self._run_one(job, this_round)
+                if job.peer.prefix not in self.missing:
+                    self._run_one(job, this_round)
+
+    def _fail(self, line: str) -> None:
+        print(f"FAILED {line}", flush=True)
+        self.failures.append(line)
 
     def _run_one(self, job: Job, this_round: int) -> None:
         name, start = job.peer.name, time.perf_counter()
@@ -56,8 +64,7 @@ class Collection:
         try:
             result = job.peer.measure(job.worker, job.arguments)
         except PeerError as error:
-            self.failures[name] = f"{job.worker} {' '.join(job.arguments)}: {error}"
-            print(f"{label}: FAILED, {error}", flush=True)
+            self._fail(f"{label}: {error}")
             return
         print(f"{label}: {time.perf_counter() - start:.0f} s", flush=True)
         self.versions.setdefault(name, {}).update(result.versions)

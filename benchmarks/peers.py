@@ -112,5 +112,5 @@ def run(command: Sequence[str], seconds: float, environment: dict[str, str] | No
     return done.stdout
 
 
-WOODSHED = Peer("Woodshed", "woodshed")
+WOODSHED = Peer("Woodshed", "woodshed", environment={"JAX_PLATFORMS": "cpu"})
 SB3 = Peer("Stable-Baselines3", "sb3", ROOT / "benchmarks/requirements-sb3.txt")

@@ -54,7 +54,7 @@ def report(facts: dict[str, str], collection: Collection, rows: Sequence[Row]) -
     lines += [f"- {name}: {value}" for name, value in facts.items()]
     for side, versions in collection.versions.items():
         lines.append(f"- {side}: " + ", ".join(f"{n} {v}" for n, v in versions.items()))
-    lines += [f"- **FAILED** {side}: {why}" for side, why in collection.failures.items()]
+    lines += [f"- **FAILED** {failure}" for failure in collection.failures]
     return "\n".join(lines) + "\n\n" + markdown_table(rows, collection)
 
 

@@ -27,9 +27,14 @@ def test_file_is_replaced_whole(tmp_path: Path) -> None:
 def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError, match="disk"), replaced_file(path) as aside:
-        aside.write_text("half")
-        raise RuntimeError("disk")
+
+    def write_half() -> None:
+        with replaced_file(path) as aside:
+            aside.write_text("half")
+            raise RuntimeError("disk")
+
+    with pytest.raises(RuntimeError, match="disk"):
+        write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -47,9 +52,14 @@ def test_failed_folder_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "policy"
     with replaced_folder(path) as aside:
         (aside / "file").write_text("one")
-    with pytest.raises(RuntimeError, match="disk"), replaced_folder(path) as aside:
-        (aside / "other").write_text("half")
-        raise RuntimeError("disk")
+
+    def write_half() -> None:
+        with replaced_folder(path) as aside:
+            (aside / "other").write_text("half")
+            raise RuntimeError("disk")
+
+    with pytest.raises(RuntimeError, match="disk"):
+        write_half()
     assert [file.name for file in path.iterdir()] == ["file"]
     assert list(tmp_path.iterdir()) == [path]
 

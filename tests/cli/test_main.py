@@ -69,7 +69,10 @@ def test_help_shows_every_setting_with_its_line(capsys: pytest.CaptureFixture[st
         (["trian"], "unknown command 'trian'"),
         (["train"], "expected an environment first"),
         (["train", "--steps", "5"], "expected an environment first"),
-        (["train", "FetchReech-v4"], "unknown environment 'FetchReech-v4'; did you mean 'FetchReach-v4'"),
+        (
+            ["train", "FetchReech-v4"],
+            "unknown environment 'FetchReech-v4'; did you mean 'FetchReach-v4'",
+        ),
         (["train", REACH, "--steps", "many"], "--steps"),
         (["train", REACH, "--stepps", "5"], "--stepps"),
         (["train", REACH, "--steps", "0"], "steps is 0, expected at least 1"),
@@ -149,7 +152,10 @@ def test_damaged_policy_is_named(
 
 
 def test_help_does_not_wait_for_jax() -> None:
-    code = "import sys; from woodshed.cli.main import main; main(['--help']); print('jax' in sys.modules)"
+    code = (
+        "import sys; from woodshed.cli.main import main; "
+        "main(['--help']); print('jax' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "usage: woodshed COMMAND" in done.stdout
     assert done.stdout.strip().endswith("False")

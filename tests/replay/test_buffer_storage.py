@@ -1,6 +1,7 @@
 """What the buffer keeps and gives out: capacity, copies, dtypes, handles, seeds, threads."""
 
 import threading
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -150,9 +151,18 @@ def test_float64_is_kept_on_request() -> None:
     assert buffer.sample(1).observation == 0.1
 
 
-def test_bytes_are_what_the_arrays_need() -> None:
+def test_nbytes_is_what_is_allocated() -> None:
     image = spaces.Box(0, 255, (10, 10), np.uint8)
-    small, large = (ReplayBuffer(image, POSITION, capacity) for capacity in (999, 1999))
-    # 100 bytes of image and at least action and reward, no second copy of the observation
-    assert 1000 * (100 + 4 + 4) <= large.nbytes - small.nbytes < 1000 * 200
-    assert 1000 * (100 + 4 + 4) <= small.nbytes < 1000 * 200
+    for space in (image, POSITION):
+        make()  # what is loaded once is loaded now
+        tracemalloc.start()
+        buffer = ReplayBuffer(space, POSITION, 20_000)
+        allocated, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert buffer.nbytes == pytest.approx(allocated, rel=0.02)
+
+
+def test_an_observation_is_kept_once() -> None:
+    image = spaces.Box(0, 255, (10, 10), np.uint8)
+    buffer = ReplayBuffer(image, POSITION, 999)
+    assert 1000 * (100 + 4 + 4) <= buffer.nbytes < 1000 * 200  # the image, action and reward

@@ -38,7 +38,7 @@ def run(folder: Path, env: Any = REACH, **changes: Any) -> Result:
 
 
 class Line(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
-    """A number that the action moves; no goals, no success; reward as told, episodes of `length`."""
+    """A number that actions move; no goals; reward as told, episodes of `length`."""
 
     def __init__(self, length: int = 10, reward: float = 0.0) -> None:
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float32)

@@ -7,8 +7,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-
 from tests.training.tasks import REACH, Line, run, small_settings
+
 from woodshed.envs import make_environment
 from woodshed.errors import WoodshedError
 from woodshed.files import read_arrays
@@ -143,8 +143,7 @@ def test_saved_policy_acts_as_the_one_that_was_trained(tmp_path: Path) -> None:
     arrays = read_arrays(tmp_path / "run" / "policy-last" / "policy.npz")
     x = np.concatenate(
         [
-            (batch[key][0] - arrays[f"scale.mean['{key}']"])
-            * arrays[f"scale.inverse_std['{key}']"]
+            (batch[key][0] - arrays[f"scale.mean['{key}']"]) * arrays[f"scale.inverse_std['{key}']"]
             for key in ("observation", "desired_goal")
         ]
     ).clip(-5, 5)
@@ -166,7 +165,7 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_hindsight_without_goals_is_refused_and_nothing_written(tmp_path: Path) -> None:
-    with pytest.raises(WoodshedError, match="hindsight 'future' was asked for, but .* no goals"):
+    with pytest.raises(WoodshedError, match=r"hindsight 'future' was asked for, but .* no goals"):
         run(tmp_path / "run", env="Pendulum-v1", hindsight="future")
     assert not (tmp_path / "run").exists()
 
@@ -177,7 +176,7 @@ def test_nan_reward_names_the_environment(tmp_path: Path) -> None:
 
 
 def test_divergence_ends_the_run_with_a_line(tmp_path: Path) -> None:
-    with pytest.raises(WoodshedError, match="training diverged: .*critic_loss"):
+    with pytest.raises(WoodshedError, match=r"training diverged: .*critic_loss"):
         train(lambda: Line(reward=3e38), small_settings(gamma=1.0, steps=400), tmp_path / "run")
 
 

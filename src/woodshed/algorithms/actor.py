@@ -1,7 +1,6 @@
 """Actor step: towards actions of high value and high entropy."""
 
 import jax
-import jax.numpy as jnp
 import optax
 
 from woodshed.algorithms.targets import soft_value

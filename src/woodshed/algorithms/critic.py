@@ -47,4 +47,9 @@ def update_critic(
     )
     step, optimiser_state = optimiser.update(gradient, optimiser_state)
     info = {"critic_loss": loss, "q_mean": q.mean(), "target_mean": target.mean()}
-    return optax.apply_updates(critic, step), optimiser_state, jnp.abs(q - target).mean(axis=0), info
+    return (
+        optax.apply_updates(critic, step),
+        optimiser_state,
+        jnp.abs(q - target).mean(axis=0),
+        info,
+    )

@@ -76,7 +76,9 @@ class SAC:
                 f"target_rate is {self.target_rate}, expected above 0 and at most 1"
             )
         if self.target_entropy is not None and not math.isfinite(self.target_entropy):
-            raise WoodshedError(f"target_entropy is {self.target_entropy}, expected a finite number")
+            raise WoodshedError(
+                f"target_entropy is {self.target_entropy}, expected a finite number"
+            )
 
     def init(self, key: jax.Array, observation_size: int, action_size: int) -> SACState:
         """Fresh networks. Runs on the host and compiles nothing, so not under ``jax.jit``.

@@ -29,13 +29,14 @@ def parse(kind: type[T], args: Sequence[str], *, command: str, default: Any = No
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors):
-            return tyro.cli(
+            parsed: T = tyro.cli(
                 kind,
                 args=list(args),
                 prog=f"woodshed {command}",
                 config=(tyro.conf.OmitArgPrefixes,),
                 **options,
             )
+            return parsed
     except SystemExit as leaving:
         if leaving.code in (0, None):
             raise

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import tyro
 
@@ -70,8 +70,10 @@ def parse_train(args: Sequence[str]) -> TrainCommand[SAC]:
         raise WoodshedError(f"{error}; see woodshed train --help") from None
     settings = preset_settings(env, chosen.algorithm, chosen.preset)
     default = TrainCommand(env, settings, chosen.algorithm, chosen.preset)
-    kind = TrainCommand[type(settings.algorithm)]  # type: ignore[misc]
-    return parse(kind, args, command="train", default=default)
+    generic: Any = TrainCommand
+    kind = generic[type(settings.algorithm)]
+    command: TrainCommand[SAC] = parse(kind, args, command="train", default=default)
+    return command
 
 
 def describe(result: Result) -> str:

@@ -27,7 +27,11 @@ class Linear(eqx.Module):
 
     def __call__(self, x: jax.Array) -> jax.Array:
         """Map ``[(E,) in, B]`` to ``[(E,) out, B]``; an x without E is shared by the ensemble."""
-        return self.weight @ x + self.bias
+        if x.ndim == self.weight.ndim:
+            return self.weight @ x + self.bias
+        # Shared: one product for the whole ensemble, its rows stacked.
+        stacked = self.weight.reshape(-1, len(x)) @ x
+        return stacked.reshape(*self.weight.shape[:-1], -1) + self.bias
 
 
 class MLP(eqx.Module):

@@ -20,7 +20,8 @@ compiled_update: Callable[..., Any] = lru_cache(maxsize=8)(make_update)
 
 def in_updates(batch: Batch, count: int) -> Batch:
     """A batch `[K * B, …]` as one for each of K updates, `[K, B, …]`."""
-    return jax.tree.map(lambda leaf: leaf.reshape(count, -1, *leaf.shape[1:]), batch)
+    split: Batch = jax.tree.map(lambda leaf: leaf.reshape(count, -1, *leaf.shape[1:]), batch)
+    return split
 
 
 def compile_ahead(settings: Settings[Any], parts: Parts, scale: Any) -> Future[None]:

@@ -49,9 +49,7 @@ class Policy:
         """
         act = compiled_act(self.algorithm, self.encoder)
         action = act(self.actor, self.scale, observation, jax.random.key(0), explore=False)
-        return scale_action(
-            np.asarray(action).reshape(-1, *self.low.shape), self.low, self.high
-        )
+        return scale_action(np.asarray(action).reshape(-1, *self.low.shape), self.low, self.high)
 
 
 def save_policy(folder: Path, policy: Policy) -> None:

@@ -25,7 +25,9 @@ def settings_from_data(data: Mapping[str, Any], source: str) -> Settings[Any]:
     algorithm = algorithm_from_data(data.get("algorithm", {}), source)
     _check_fields(data, Settings, source)
     plain = {**data, "algorithm": dataclasses.asdict(algorithm)}
-    return _convert(plain, Settings[type(algorithm)], source)  # type: ignore[misc]
+    generic: Any = Settings
+    settings: Settings[Any] = _convert(plain, generic[type(algorithm)], source)
+    return settings
 
 
 def settings_to_data(settings: Settings[Any]) -> dict[str, Any]:

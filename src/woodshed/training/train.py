@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.connectors import to_scale, update_statistics
-from woodshed.envs import EnvironmentFactory
+from woodshed.envs import EnvironmentFactory, bounded_box
 from woodshed.errors import WoodshedError
 from woodshed.runners import Episode
 from woodshed.training.clock import Clock
@@ -90,7 +90,7 @@ class _Run:
         self.metrics, self.reporter, self.clock = metrics, reporter, clock
         self.update = compiled_update(settings.algorithm, parts.encoder)
         self.act = compiled_act(settings.algorithm, parts.encoder)
-        self.action_shape = parts.environments.action_space.shape
+        self.action_shape = bounded_box(parts.environments.action_space).shape
         self.state, self.statistics = parts.state, parts.statistics
         self.compiling = compile_ahead(settings, parts, self.scale)
         self.env_steps = 0
@@ -218,9 +218,7 @@ class _Run:
 
     def policy(self) -> Policy:
         """The policy as it is now, its arrays its own."""
-        bounds = self.parts.environments.action_space
-        assert hasattr(bounds, "low")
-        assert hasattr(bounds, "high")
+        bounds = bounded_box(self.parts.environments.action_space)
         return Policy(
             algorithm=self.settings.algorithm,
             encoder=self.parts.encoder,
