@@ -64,7 +64,7 @@ def measure_memory(full_buffer: MakeFullBuffer, dtype: workload.Float) -> list[M
     """Bytes per transition of a full hindsight buffer: its arrays, and the process's growth."""
     transitions, n_envs = MEMORY_TRANSITIONS, MEMORY_N_ENVS
     # A small buffer first: imports, compiled code and caches are no part of the growth.
-    small = full_buffer(1000, n_envs, hindsight=True, dtype=dtype)
+    small = full_buffer(8000, n_envs, hindsight=True, dtype=dtype)
     small.adder(workload.make_episode(np.random.default_rng(1), n_envs))()
     small.sample(256)
     before = resident_bytes()

@@ -28,7 +28,7 @@ def parse_arguments() -> argparse.Namespace:
         default=list(replay.TRANSITIONS),
         help="sizes of the replay buffers, the smallest first; multiples of 400",
     )
-    parser.add_argument("--calls", type=int, default=400, help="timed calls of each sampling")
+    parser.add_argument("--calls", type=int, default=300, help="timed calls of each sampling")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     return parser.parse_args()
 

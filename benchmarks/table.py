@@ -110,4 +110,6 @@ def _cells(row: Row, collection: Collection) -> list[str]:
 def _verdict(target: Target | None, ratio: Ratio | None) -> str:
     if target is None:
         return ""
-    return "met" if ratio is not None and target.met(ratio.value) else "MISSED"
+    if ratio is None:
+        return "failed"
+    return "met" if target.met(ratio.value) else "MISSED"

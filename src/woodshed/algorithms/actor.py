@@ -23,8 +23,8 @@ def actor_loss(
         actor: The policy.
         critic: E action-value functions, constants.
         temperature: Scalar, a constant.
-        observation: ``[D, B]``.
-        noise: ``[A, B]``, standard normal.
+        observation: `[D, B]`.
+        noise: `[A, B]`, standard normal.
 
     Returns:
         The loss and the policy's entropy, estimated as mean -log pi (scalars).

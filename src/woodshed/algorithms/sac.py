@@ -30,7 +30,7 @@ class SACState(NamedTuple):
     critic_optimiser: optax.OptState
     temperature_optimiser: optax.OptState
     key: jax.Array
-    """``[2]`` uint32, never changed: update number n draws from it folded with n."""
+    """`[2]` uint32, always the same: update number n draws from it folded with n."""
     step: jax.Array
     """Updates made so far, int32 scalar."""
 
@@ -61,43 +61,48 @@ class SAC:
     """Entropy that the policy is held at, in nats; none: minus the number of action dimensions."""
 
     def __post_init__(self) -> None:
-        if not self.hidden or not all(units >= 1 for units in self.hidden):
+        is_tuple = isinstance(self.hidden, tuple) and len(self.hidden) > 0
+        if not is_tuple or not all(_is_count(units) for units in self.hidden):
             raise WoodshedError(
-                f"hidden is {self.hidden}, expected the units of each layer, such as (256, 256)"
+                f"hidden is {self.hidden!r}, expected a tuple with the units of each hidden layer, "
+                "such as (256, 256)"
             )
-        if self.critics < 1:
-            raise WoodshedError(f"critics is {self.critics}, expected at least 1")
+        if not _is_count(self.critics):
+            raise WoodshedError(f"critics is {self.critics!r}, expected a whole number above 0")
         for field in ("learning_rate", "initial_temperature"):
             value = getattr(self, field)
             if not (math.isfinite(value) and value > 0):
                 raise WoodshedError(f"{field} is {value}, expected a finite number above 0")
         if not 0 < self.target_rate <= 1:
             raise WoodshedError(
-                f"target_rate is {self.target_rate}, expected above 0 and at most 1"
+                f"target_rate is {self.target_rate}, expected a number above 0 and at most 1"
             )
         if self.target_entropy is not None and not math.isfinite(self.target_entropy):
             raise WoodshedError(
-                f"target_entropy is {self.target_entropy}, expected a finite number"
+                f"target_entropy is {self.target_entropy}, expected a finite number, or none for "
+                "minus the number of action dimensions"
             )
 
     def init(self, key: jax.Array, observation_size: int, action_size: int) -> SACState:
-        """Fresh networks. Runs on the host and compiles nothing, so not under ``jax.jit``.
+        """A fresh state.
+
+        Runs on the host and compiles nothing, so that learning starts at once; for the same reason
+        it cannot be traced by `jax.jit` or `jax.eval_shape`.
 
         Args:
-            key: Typed key, as of ``jax.random.key``: decides the weights and all later draws.
-            observation_size: D, numbers in an encoded observation.
-            action_size: A, numbers in an action.
+            key: as of `jax.random.key`; decides the weights and the noise of all updates
+            observation_size: D, numbers in an encoded observation
+            action_size: A, numbers in an action
 
         Raises:
             WoodshedError: for a size below 1.
         """
         if observation_size < 1 or action_size < 1:
             raise WoodshedError(
-                f"an observation of {observation_size} numbers and an action of {action_size} "
-                "were given, expected at least 1 each"
+                f"got an observation of {observation_size} and an action of {action_size} numbers, "
+                "expected at least 1 of each"
             )
-        words = np.asarray(jax.random.key_data(key))
-        rng = np.random.default_rng(words)
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         actor = init_actor(rng, observation_size, action_size, self.hidden)
         critic = init_critics(
             rng,
@@ -111,25 +116,26 @@ class SAC:
         return SACState(
             actor=actor,
             critic=critic,
+            # A copy with memory of its own: the learner gives the state's memory away (donates it).
             target_critic=jax.device_put(critic, may_alias=False),
             log_temperature=log_temperature,
             actor_optimiser=self._init_optimiser(actor),
             critic_optimiser=self._init_optimiser(critic),
             temperature_optimiser=self._init_optimiser(log_temperature),
-            key=jax.device_put(words),
+            key=jax.device_put(rng.integers(2**32, size=2, dtype=np.uint32)),
             step=jax.device_put(np.int32(0)),
         )
 
     def act(
         self, actor: GaussianActor, observation: jax.Array, key: jax.Array, explore: bool
     ) -> jax.Array:
-        """Actions ``[B, A]`` in [-1, 1] for observations ``[B, D]``.
+        """Actions `[B, A]` in [-1, 1] for encoded observations `[B, D]`.
 
         Args:
-            actor: ``SACState.actor``.
-            observation: Encoded.
-            key: Decides the noise; not used without exploring.
-            explore: Whether to draw from the policy, or to take its mode.
+            actor: `SACState.actor`
+            observation: `[B, D]`
+            key: decides the noise; unused without exploring
+            explore: draw from the policy, or else take its mode
         """
         policy = actor(observation.T)
         if not explore:
@@ -143,21 +149,23 @@ class SAC:
         """One update of critics, actor, temperature and target critics, in this order.
 
         Returns:
-            The new state; scalars to report: critic_loss, actor_loss, temperature, entropy,
-            q_mean, target_mean; and the temporal-difference errors ``[B]``, as for priorities.
+            The new state; the scalars critic_loss, actor_loss, temperature, entropy, q_mean and
+            target_mean, all from before the update; the temporal-difference errors `[B]`.
         """
-        # From here on a batch is a matrix of columns, [features, B]: see networks/mlp.py.
+        # In here a batch is a matrix of columns, [features, B]: networks/mlp.py says why.
         observation, next_observation = batch.observation.T, batch.next_observation.T
         action = batch.action.T
-        key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)
-        noise, next_noise = jax.random.normal(key, (2, *action.shape))
+        key = jax.random.wrap_key_data(state.key, impl="threefry2x32")
+        noise, next_noise = jax.random.normal(
+            jax.random.fold_in(key, state.step), (2, *action.shape)
+        )
         temperature = jnp.exp(state.log_temperature)
 
         next_action, next_log_prob = state.actor(next_observation).sample(next_noise)
         next_q = state.target_critic(next_observation, next_action)
-        target = bellman_target(
-            batch.reward, batch.discount, soft_value(next_q, next_log_prob, temperature)
-        )
+        next_value = soft_value(next_q, next_log_prob, temperature)
+        target = bellman_target(batch.reward, batch.discount, next_value)
+
         critic, critic_optimiser, td_error, critic_info = update_critic(
             state.critic,
             self._optimiser,
@@ -176,15 +184,14 @@ class SAC:
             observation,
             noise,
         )
-        target_entropy = -len(action) if self.target_entropy is None else self.target_entropy
         log_temperature, temperature_optimiser, temperature_info = update_temperature(
             state.log_temperature,
             self._optimiser,
             state.temperature_optimiser,
             actor_info["entropy"],
-            target_entropy,
+            -len(action) if self.target_entropy is None else self.target_entropy,
         )
-        new = SACState(
+        updated = SACState(
             actor=actor,
             critic=critic,
             target_critic=polyak(state.target_critic, critic, self.target_rate),
@@ -195,14 +202,18 @@ class SAC:
             key=state.key,
             step=state.step + 1,
         )
-        return new, critic_info | actor_info | temperature_info, td_error
+        return updated, critic_info | actor_info | temperature_info, td_error
 
     @property
     def _optimiser(self) -> optax.GradientTransformation:
-        # Flattened: its arithmetic is then a few kernels over one vector, not some for each array.
+        # Flattened: a few kernels over one long vector, instead of as many for each array.
         return optax.flatten(optax.adam(self.learning_rate))
 
     def _init_optimiser(self, weights: object) -> optax.OptState:
-        # Adam's state begins as zeros, so its shapes say all, and nothing need be compiled.
+        # Adam starts from zeros, so the shapes say all, and nothing need be compiled.
         shapes = jax.eval_shape(self._optimiser.init, weights)
         return jax.tree.map(lambda leaf: jax.device_put(np.zeros(leaf.shape, leaf.dtype)), shapes)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 1

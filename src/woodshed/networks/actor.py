@@ -17,12 +17,12 @@ class SquashedGaussian(NamedTuple):
     """The law of tanh(u) with u ~ Normal(mean, exp(log_std)), independent for each action."""
 
     mean: jax.Array
-    """``[A, B]``"""
+    """`[A, B]`"""
     log_std: jax.Array
-    """``[A, B]``"""
+    """`[A, B]`"""
 
     def sample(self, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Actions ``[A, B]`` in [-1, 1] and their log-densities ``[B]``, from normal noise ``[A, B]``.
+        """Actions `[A, B]` in [-1, 1] and their log-densities `[B]`, from normal noise `[A, B]`.
 
         The density follows from the change of variables (Haarnoja et al., 2018, appendix C):
         log p(tanh(u)) = log Normal(u) - sum log(1 - tanh(u)^2). The last logarithm is written as
@@ -35,7 +35,7 @@ class SquashedGaussian(NamedTuple):
         return jnp.tanh(u), (log_normal - log_slope).sum(axis=0)
 
     def mode(self) -> jax.Array:
-        """The action without noise, ``[A, B]``: tanh of the mean."""
+        """The action without noise, `[A, B]`: tanh of the mean."""
         return jnp.tanh(self.mean)
 
 
@@ -45,7 +45,7 @@ class GaussianActor(eqx.Module):
     network: MLP
 
     def __call__(self, observation: jax.Array) -> SquashedGaussian:
-        """The policy at columns of observation ``[D, B]``."""
+        """The policy at columns of observation `[D, B]`."""
         mean, log_std = jnp.split(self.network(observation), 2)
         return SquashedGaussian(mean, jnp.clip(log_std, LOG_STD_MIN, LOG_STD_MAX))
 

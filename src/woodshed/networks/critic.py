@@ -16,7 +16,7 @@ class CriticEnsemble(eqx.Module):
     network: MLP
 
     def __call__(self, observation: jax.Array, action: jax.Array) -> jax.Array:
-        """Values ``[E, B]`` of columns of observation ``[D, B]`` and action ``[A, B]``."""
+        """Values `[E, B]` of columns of observation `[D, B]` and action `[A, B]`."""
         return self.network(jnp.concatenate([observation, action])).squeeze(-2)
 
 

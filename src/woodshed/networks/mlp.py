@@ -1,6 +1,6 @@
 """Multi-layer perceptrons over columns, alone or as an ensemble.
 
-A batch is a matrix of columns, ``[features, B]``, so that a layer is ``W x + b`` as in the papers.
+A batch is a matrix of columns, `[features, B]`, so that a layer is `W x + b` as in the papers.
 On CPU this is also the fast way round: concatenating observation and action, or splitting mean
 and deviation, is then one contiguous copy, and all three products of a layer (forward, weight
 gradient, input gradient) reach the fast matrix kernels. Measured on SAC, 64x64, batch 256: 11 %
@@ -10,6 +10,7 @@ An ensemble is the same network with a leading axis E on every leaf: matrix prod
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -18,15 +19,15 @@ import numpy as np
 
 
 class Linear(eqx.Module):
-    """A linear layer, ``W x + b``."""
+    """A linear layer, `W x + b`."""
 
     weight: jax.Array
-    """``[(E,) out, in]``"""
+    """`[(E,) out, in]`"""
     bias: jax.Array
-    """``[(E,) out, 1]``"""
+    """`[(E,) out, 1]`"""
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Map ``[(E,) in, B]`` to ``[(E,) out, B]``; an x without E is shared by the ensemble."""
+        """Map `[(E,) in, B]` to `[(E,) out, B]`; an x without E is shared by the ensemble."""
         if x.ndim == self.weight.ndim:
             return self.weight @ x + self.bias
         # Shared: one product for the whole ensemble, its rows stacked.
@@ -42,7 +43,7 @@ class MLP(eqx.Module):
     """Normalise before each ReLU, without learnt scale and shift."""
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Map ``[in, B]`` to ``[(E,) out, B]``."""
+        """Map `[in, B]` to `[(E,) out, B]`."""
         *hidden, last = self.layers
         for layer in hidden:
             x = layer(x)
@@ -51,7 +52,7 @@ class MLP(eqx.Module):
 
 
 def normalise(x: jax.Array) -> jax.Array:
-    """Each column of ``[..., features, B]`` brought to mean 0 and variance 1.
+    """Each column of `[..., features, B]` brought to mean 0 and variance 1.
 
     Source: layer normalisation (Ba et al., 2016) without its affine part.
     """
@@ -71,7 +72,7 @@ def init_mlp(
 
     Uniform in +-sqrt(3 / inputs) keeps the size of a signal from layer to layer and needs one draw
     (orthogonal weights need a decomposition each). Drawn with numpy, because drawing with
-    ``jax.random`` would compile a program for every shape: 1 to 4 seconds before the first update.
+    `jax.random` would compile a program for every shape: 1 to 4 seconds before the first update.
 
     Args:
         rng: Where the numbers come from.
@@ -81,7 +82,7 @@ def init_mlp(
     """
     lead = () if ensemble is None else (ensemble,)
     layers = []
-    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+    for inputs, outputs in pairwise(sizes):
         bound = np.sqrt(3 / inputs)
         weight = rng.uniform(-bound, bound, (*lead, outputs, inputs)).astype(np.float32)
         bias = np.zeros((*lead, outputs, 1), np.float32)

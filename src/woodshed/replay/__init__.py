@@ -1,11 +1,13 @@
 """The replay engine: it keeps episodes, and makes what is learnt from when a batch is sampled.
 
-`pick` start rows, `windows` from there on, `goals` and `relabel` for hindsight, `reduce` to reward
-and discount, `collect` the arrays.
+`draw` start rows (`pick`, `priorities`), lengths (`windows`) and goals (`goals`), then `relabel`
+for hindsight, `reduce` to reward and discount, `collect` the arrays.
 """
 
-from woodshed.replay.batch import Batch
+from woodshed.replay.batch import Batch, SequenceBatch
 from woodshed.replay.buffer import ReplayBuffer
+from woodshed.replay.episode import Episode
 from woodshed.replay.hindsight import Hindsight
+from woodshed.replay.priorities import Priorities
 
-__all__ = ["Batch", "Hindsight", "ReplayBuffer"]
+__all__ = ["Batch", "Episode", "Hindsight", "Priorities", "ReplayBuffer", "SequenceBatch"]

@@ -34,3 +34,33 @@ class Batch(NamedTuple):
     """`[B]` steps of the window."""
     relabelled: NDArray[np.bool_]
     """`[B]` whether the window has a hindsight goal."""
+
+
+class SequenceBatch(NamedTuple):
+    """Sampled sequences of T steps; the picked row is the first one after the burn-in.
+
+    Step t of a sequence has its own n-step window: its target is
+    `reward[:, t] + discount[:, t] * V(observation[:, t + steps[:, t]])`.
+    """
+
+    observation: Tree
+    """`[B, T + n, …]`, n the most steps of a return: the bootstrap observations are included. Where
+    the episode has no such row, the nearest one is repeated."""
+    action: NDArray[Any]
+    """`[B, T, …]`."""
+    reward: NDArray[np.float32]
+    """`[B, T]` discounted sum over the step's window."""
+    discount: NDArray[np.float32]
+    """`[B, T]` gamma^steps; 0 where the window ended in termination."""
+    steps: NDArray[np.int32]
+    """`[B, T]` steps of the window."""
+    mask: NDArray[np.bool_]
+    """`[B, T]` whether there is such a step: not before the episode's first stored row, not after
+    its end, and not after a relabelled termination from the picked row on. Else reward, discount
+    and steps are 0."""
+    weight: NDArray[np.float32]
+    """`[B]` importance weights of the picked rows."""
+    handle: NDArray[np.int64]
+    """`[B]` names the picked row; see `Batch`."""
+    relabelled: NDArray[np.bool_]
+    """`[B]` whether the sequence has a hindsight goal."""

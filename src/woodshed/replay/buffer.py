@@ -1,7 +1,7 @@
 """The replay buffer: episodes in, batches out."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
@@ -10,14 +10,19 @@ from numpy.typing import DTypeLike, NDArray
 
 from woodshed.errors import WoodshedError
 from woodshed.replay import store as _store
-from woodshed.replay.batch import Batch
+from woodshed.replay.batch import Batch, SequenceBatch
 from woodshed.replay.collect import blank_batch
+from woodshed.replay.draw import Drawn, draw
+from woodshed.replay.episode import Episode, check_episode, read_episode
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.memory import check_fits, format_bytes
+from woodshed.replay.priorities import Priorities, check_priorities, give_priorities
 from woodshed.replay.recipe import whole_number, write_recipe
-from woodshed.replay.records import Field, layout_record, view_field
-from woodshed.replay.sampling import sample
-from woodshed.replay.tree import Leaf, TreeLike, flatten, leaves_of_space
+from woodshed.replay.records import layout_record
+from woodshed.replay.sampling import collect_windows
+from woodshed.replay.sequences import Shape, collect_sequences
+from woodshed.replay.tree import TreeLike, leaves_of_space
+from woodshed.replay.writing import Staging, Step, check_step, flags, make_staging, write
 
 
 class ReplayBuffer:
@@ -42,6 +47,7 @@ class ReplayBuffer:
         gamma: float = 0.99,
         n_step: int | tuple[int, int] = 1,
         hindsight: Hindsight | None = None,
+        priorities: Priorities | None = None,
         info_space: Mapping[str, gymnasium.Space[Any]] | None = None,
         seed: int = 0,
         float_dtype: DTypeLike = np.float32,
@@ -58,6 +64,7 @@ class ReplayBuffer:
                 value equally likely.
             hindsight: goals to replace, or None. Needs a Dict observation space with
                 `achieved_goal` and `desired_goal`.
+            priorities: how rows are picked by priority; None picks all alike.
             info_space: spaces of the info keys to store; `compute_reward` gets them.
             seed: of the one generator that all sampling draws from.
             float_dtype: what floating observations, actions and info are stored as. Rewards are
@@ -78,6 +85,10 @@ class ReplayBuffer:
         if isinstance(action_space, gymnasium.spaces.Dict):
             raise WoodshedError("a Dict action space is not supported: flatten it in a wrapper")
         (action_leaf,) = leaves_of_space(action_space, "action", float_dtype)
+        if any(isinstance(space, gymnasium.spaces.Dict) for space in info_space.values()):
+            raise WoodshedError(
+                "an info key holds one array: declare each part of a Dict by itself"
+            )
         info_leaves = [
             leaf._replace(path=("info", key))
             for key, space in info_space.items()
@@ -90,22 +101,25 @@ class ReplayBuffer:
             gamma=gamma,
             n_step=n_step,
             hindsight=hindsight,
+            priorities=priorities,
             observation_space=observation_space,
             info_space=info_space,
             float_dtype=float_dtype,
         )
         self.gamma = self._recipe.gamma
 
-        self.nbytes = _store.expected_bytes(self.n_envs, self.rows_per_lane, self._layout)
+        size = self.n_envs, self.rows_per_lane, self._layout
+        prioritised = priorities is not None
+        self.nbytes = _store.expected_bytes(*size, prioritised=prioritised)
         check_fits(self.nbytes, f"a replay of {self.capacity:,} transitions")
-        self._store = _store.allocate(self.n_envs, self.rows_per_lane, self._layout)
+        self._store = _store.allocate(*size, prioritised=prioritised)
+        self._largest_priority = 1.0
+        self._written = 0
+        self.stale_priorities = 0
         self._generator = np.random.default_rng(seed)
         self._lock = threading.Lock()
 
-        self._record = np.zeros((self.n_envs, self._layout.words), np.uint32)
-        self._next = np.zeros((self.n_envs, self._layout.observation_words), np.uint32)
-        self._record_fields = [view_field(self._record, f) for f in self._layout.fields]
-        self._next_fields = [view_field(self._next, f) for f in self._layout.observation]
+        self._staging = make_staging(self._layout, self.n_envs)
 
     def __len__(self) -> int:
         """Number of transitions that can be sampled now."""
@@ -147,48 +161,57 @@ class ReplayBuffer:
             WoodshedError: for a wrong shape or key, a number that is not finite, or an observation
                 that does not continue its lane's episode. Nothing is written then.
         """
-        layout, lanes = self._layout, self.n_envs
-        info = info or {}
-        if info.keys() != (declared := {f.leaf.path[-1] for f in layout.info}):
-            raise WoodshedError(
-                f"info has the keys {sorted(info)}, expected {sorted(declared)} as declared in "
-                "info_space"
-            )
-        now = flatten(observation, [f.leaf for f in layout.observation], lanes)
-        then = flatten(
-            next_observation,
-            [
-                f.leaf._replace(path=("next_observation", *f.leaf.path[1:]))
-                for f in layout.observation
-            ],
-            lanes,
+        step = check_step(
+            self._layout,
+            self.n_envs,
+            observation=observation,
+            action=action,
+            reward=reward,
+            terminated=terminated,
+            truncated=truncated,
+            next_observation=next_observation,
+            info=info,
         )
-        step = [
-            *flatten(action, [layout.action.leaf], lanes),
-            *flatten(reward, [layout.reward.leaf], lanes),
-            *(a for f in layout.info for a in flatten(info[f.leaf.path[-1]], [f.leaf], lanes)),
-        ]
-        flags = [
-            flatten(value, [_flag(name)], lanes)[0].astype(np.bool_)
-            for name, value in (("terminated", terminated), ("truncated", truncated))
-        ]
-        ending = flags[0] * np.uint8(_store.TERMINATED) | flags[1] * np.uint8(_store.TRUNCATED)
+        lane_of = np.where(self._lanes(mask), np.arange(self.n_envs), -1)
         with self._lock:
-            for target, source in zip(self._record_fields, [*now, *step], strict=True):
-                target[...] = source
-            for target, source in zip(self._next_fields, then, strict=True):
-                target[...] = source
-            problem, lane, word = _store.append(
-                self._store.words,
-                self._store.episodes,
-                self._record,
-                self._next,
-                ending,
-                self._lanes(mask),
-                layout.exponent_mask,
-            )
-        if problem != _store.OK:
-            raise WoodshedError(self._complaint(problem, lane, layout.field_at(word)))
+            self._write(self._staging, step, lane_of)
+
+    def extend(self, lane: int, episode: Episode) -> None:
+        """Write a whole episode, or a piece that goes on with the open one of its lane.
+
+        The same steps written one by one with `add` leave the same store. A piece whose `ending` is
+        `open` can be gone on with, by this or by `add`.
+
+        Args:
+            lane: number of the environment.
+            episode: T transitions with T + 1 observations.
+
+        Raises:
+            WoodshedError: as `add`. Nothing is written then.
+        """
+        if not 0 <= lane < self.n_envs:
+            raise WoodshedError(f"lane is {lane}, expected 0 to {self.n_envs - 1}")
+        step = check_episode(self._layout, episode)
+        count = step.ending.size
+        with self._lock:
+            self._write(make_staging(self._layout, count), step, np.full(count, lane))
+            if episode.ending == "cut":
+                _store.cut(self._store.episodes, np.arange(self.n_envs) == lane)
+
+    def episodes(self) -> Iterator[Episode]:
+        """The stored episodes, lane by lane, oldest first, each a copy of its own.
+
+        Of one that is partly overwritten there is the rest.
+        """
+        for lane in range(self.n_envs):
+            row = 0
+            while True:
+                with self._lock:
+                    found = read_episode(self._store, self._layout, lane, row)
+                if found is None:
+                    break
+                row, episode = found
+                yield episode
 
     def cut(self, mask: TreeLike | None = None) -> None:
         """End open episodes that were given up: neither terminated nor truncated.
@@ -211,33 +234,74 @@ class ReplayBuffer:
         """
         batch_size = whole_number(batch_size, "batch_size")
         with self._lock:
-            return sample(self._store, self._recipe, self._generator, batch_size)
+            return collect_windows(self._store, self._recipe, self._draw(batch_size))
+
+    def sample_sequences(self, batch_size: int, length: int, burn_in: int = 0) -> SequenceBatch:
+        """Draw sequences of steps, each from one episode, with one goal each.
+
+        Rows are picked as in `sample`; a picked row is the first step to learn from, and goals are
+        drawn for it.
+
+        Args:
+            batch_size: B, number of sequences.
+            length: steps to learn from, the picked one included.
+            burn_in: steps before them, to bring a recurrent state up to date with.
+
+        Raises:
+            WoodshedError: when nothing can be sampled yet, or for a number out of range.
+        """
+        batch_size = whole_number(batch_size, "batch_size")
+        shape = Shape(whole_number(burn_in, "burn_in", 0), whole_number(length, "length"))
+        with self._lock:
+            return collect_sequences(self._store, self._recipe, self._draw(batch_size), shape)
+
+    def update_priorities(self, handle: NDArray[np.int64], priority: NDArray[Any]) -> int:
+        """Give sampled rows the priorities that their errors call for.
+
+        Args:
+            handle: `[B]` of a batch, of whatever age.
+            priority: `[B]`, at least 0, such as the absolute error; a row of priority 0 is not
+                picked any more. Where a row comes twice, its last one counts.
+
+        Returns:
+            How many rows were overwritten since they were sampled: what they were given is dropped,
+            and counted in `stale_priorities`.
+
+        Raises:
+            WoodshedError: without priorities, or for what is no priority.
+        """
+        priorities = self._recipe.priorities
+        if priorities is None:
+            raise WoodshedError("the replay has no priorities: make it with Priorities(...)")
+        given = np.asarray(priority, np.float64)
+        handle = np.asarray(handle, np.int64)
+        check_priorities(given, handle.size)
+        with self._lock:
+            self._largest_priority = max(self._largest_priority, float(given.max(initial=0.0)))
+            store = self._store
+            dropped = int(
+                give_priorities(store.episodes, store.tree, handle, given**priorities.alpha)
+            )
+            self.stale_priorities += dropped
+        return dropped
 
     def blank(self, batch_size: int) -> Batch:
         """A batch of zeros, of the shapes and dtypes that `sample` gives: to compile ahead with."""
         return blank_batch(self._recipe, whole_number(batch_size, "batch_size"))
 
+    def _draw(self, batch_size: int) -> Drawn:
+        priorities = self._recipe.priorities
+        beta = 0.0 if priorities is None else priorities.beta_after(self._written)
+        return draw(self._store, self._recipe, self._generator, batch_size, beta)
+
+    def _leaf(self, priority: float) -> float:
+        priorities = self._recipe.priorities
+        return 0.0 if priorities is None else priority**priorities.alpha
+
     def _lanes(self, mask: TreeLike | None) -> NDArray[np.bool_]:
-        if mask is None:
-            return np.ones(self.n_envs, np.bool_)
-        return flatten(mask, [_flag("mask")], self.n_envs)[0].astype(np.bool_)
+        return np.ones(self.n_envs, np.bool_) if mask is None else flags(mask, "mask", self.n_envs)
 
-    def _complaint(self, problem: int, lane: int, field: Field) -> str:
-        name = field.leaf.name
-        if problem == _store.NOT_CONTINUING:
-            return (
-                f"{name} of environment {lane} is not the next_observation of its last step; if "
-                "the environment was reset, mark that step as truncated or call cut() first"
-            )
-        where = f"next_{name}" if problem == _store.NEXT_NOT_FINITE else name
-        source = self._next_fields if problem == _store.NEXT_NOT_FINITE else self._record_fields
-        value = source[self._layout.fields.index(field)][lane]
-        found = value[~np.isfinite(value)][0]
-        return (
-            f"{where} of environment {lane} holds {found}; expected finite numbers: nothing of "
-            "this step was stored"
-        )
-
-
-def _flag(name: str) -> Leaf:
-    return Leaf((name,), (), np.dtype(np.bool_))
+    def _write(self, staging: Staging, step: Step, lane_of: NDArray[np.int64]) -> None:
+        leaf = self._leaf(self._largest_priority)
+        write(self._store, self._layout, staging, step, lane_of, leaf)
+        self._written += int((lane_of >= 0).sum())

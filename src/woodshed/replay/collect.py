@@ -18,6 +18,7 @@ def collect(
     windows: Windows,
     reward: NDArray[np.float32],
     discount: NDArray[np.float32],
+    weight: NDArray[np.float32],
 ) -> Batch:
     """Copy a batch out of the store: the start rows, the rows after the windows, the new goals.
 
@@ -27,6 +28,7 @@ def collect(
         windows: with their final number of steps.
         reward: `[B]` of the windows.
         discount: `[B]` of the windows.
+        weight: `[B]` of the windows.
     """
     observation, goals, batch = recipe.layout.observation, recipe.goals, windows.row.size
     blocks = recipe.batch_blocks(batch)
@@ -45,6 +47,7 @@ def collect(
         out,
         reward=reward,
         discount=discount,
+        weight=weight,
         handle=windows.row * store.words.shape[0] + windows.lane,
         steps=windows.steps,
         relabelled=windows.goal_row >= 0,
@@ -60,6 +63,7 @@ def blank_batch(recipe: Recipe, batch: int) -> Batch:
         out,
         reward=np.zeros(batch, np.float32),
         discount=np.zeros(batch, np.float32),
+        weight=np.zeros(batch, np.float32),
         handle=np.zeros(batch, np.int64),
         steps=np.zeros(batch, np.int32),
         relabelled=np.zeros(batch, np.bool_),
@@ -72,6 +76,7 @@ def _hang(
     *,
     reward: NDArray[np.float32],
     discount: NDArray[np.float32],
+    weight: NDArray[np.float32],
     handle: NDArray[np.int64],
     steps: NDArray[np.int32],
     relabelled: NDArray[np.bool_],
@@ -87,7 +92,7 @@ def _hang(
         reward=reward,
         discount=discount,
         next_observation=unflatten(leaves, arrays[n + 1 :]),
-        weight=np.ones(batch, np.float32),
+        weight=weight,
         handle=handle,
         steps=steps,
         relabelled=relabelled,
@@ -103,7 +108,7 @@ def copy_goals(words, windows, source, width, targets, out):  # type: ignore[no-
         windows: the batch's windows.
         source: first word of the achieved goal in a record.
         width: its words.
-        targets: first words of the desired goals' blocks, in the observation and in the next one.
+        targets: first words of the desired goals' blocks, one or several.
         out: the buffer of words.
     """
     for b in range(windows.row.size):
@@ -111,5 +116,5 @@ def copy_goals(words, windows, source, width, targets, out):  # type: ignore[no-
             place = windows.goal_row[b] % words.shape[1]
             for word in range(width):
                 goal = words[windows.goal_lane[b], place, source + word]
-                out[targets[0] + b * width + word] = goal
-                out[targets[1] + b * width + word] = goal
+                for target in targets:
+                    out[target + b * width + word] = goal

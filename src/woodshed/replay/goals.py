@@ -1,5 +1,7 @@
 """Relabel, first half: which windows get a new goal, and from which row."""
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -9,25 +11,37 @@ from woodshed.replay.pick import pick_one
 from woodshed.replay.store import first_row, rows_left
 from woodshed.replay.stream import below, unit
 
-FUTURE, FINAL, EPISODE, RANDOM = (
-    STRATEGIES.index(name) for name in ("future", "final", "episode", "random")
-)
+FUTURE, GEOMETRIC, FINAL, EPISODE, RANDOM = range(len(STRATEGIES))  # in the order of STRATEGIES
 
 
 def cumulative_probabilities(hindsight: Hindsight) -> NDArray[np.float64]:
-    """`[strategies]`: probability of each strategy or one before it, in the order of the codes."""
+    """`[strategies]`: probability of each strategy or one before it, in the order of the codes.
+
+    Where no window keeps its goal, the last strategy's is exactly 1, however the shares round.
+    """
     shares = hindsight.probabilities
-    return np.cumsum([shares.get(name, 0.0) for name in STRATEGIES])
+    cumulative = np.cumsum([shares.get(name, 0.0) for name in STRATEGIES])
+    if shares.get("original", 0.0) == 0:
+        cumulative[cumulative == cumulative[-1]] = 1.0
+    return cumulative
 
 
 @njit(nogil=True, cache=True)
-def draw_goals(episodes, before, stream, windows, cumulative):  # type: ignore[no-untyped-def]
+def draw_goals(episodes, before, stream, windows, cumulative, log_discount):  # type: ignore[no-untyped-def]
     """Fill `goal_lane` and `goal_row` of the windows that are relabelled.
 
-    A goal is one that was achieved *after* a transition: with start row t and last row e of the
-    episode, `future` draws uniformly from t+1 … e, `final` takes e, `episode` draws from the first
-    row's successor … e, `random` takes the row after any stored transition. `before` is from
-    `count_rows`.
+    A goal is one that was achieved *after* a transition. With start row t and last row e of the
+    episode, `future` draws uniformly from t+1 … e; `geometric` from the same rows with weights
+    discount^(row - t); `final` takes e; `episode` draws from first+1 … e, where first is the oldest
+    row of the episode; `random` takes the row after any stored transition.
+
+    Args:
+        episodes: the episode index.
+        before: from `count_rows`.
+        stream: of random numbers.
+        windows: with lane and row.
+        cumulative: from `cumulative_probabilities`.
+        log_discount: logarithm of `geometric_discount`.
     """
     for b in range(windows.row.size):
         u = unit(stream)
@@ -40,6 +54,8 @@ def draw_goals(episodes, before, stream, windows, cumulative):  # type: ignore[n
         last = row + rows_left(episodes, lane, row)
         if strategy == FUTURE:
             goal = row + 1 + below(stream, last - row)
+        elif strategy == GEOMETRIC:
+            goal = row + 1 + _geometric(stream, last - row, log_discount)
         elif strategy == FINAL:
             goal = last
         elif strategy == EPISODE:
@@ -49,3 +65,14 @@ def draw_goals(episodes, before, stream, windows, cumulative):  # type: ignore[n
             lane, transition = pick_one(episodes, before, stream)
             goal = transition + 1
         windows.goal_lane[b], windows.goal_row[b] = lane, goal
+
+
+@njit(nogil=True, cache=True)
+def _geometric(stream, n, log_discount):  # type: ignore[no-untyped-def]
+    """A number i of 0 … n-1 with probability proportional to discount^i: the inverse of its sum.
+
+    P(at most i) = (1 - discount^(i+1)) / (1 - discount^n).
+    """
+    u = unit(stream)
+    i = int(math.log1p(u * math.expm1(n * log_discount)) / log_discount)
+    return min(i, n - 1)

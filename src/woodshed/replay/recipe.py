@@ -1,5 +1,6 @@
 """The recipe: all that decides how stored rows become batches, checked once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,7 @@ from woodshed.errors import WoodshedError
 from woodshed.replay.gather import Blocks, plan_blocks
 from woodshed.replay.goals import cumulative_probabilities
 from woodshed.replay.hindsight import Hindsight
+from woodshed.replay.priorities import Priorities
 from woodshed.replay.records import Field, RecordLayout
 from woodshed.replay.rewards import probe
 
@@ -26,6 +28,8 @@ class Goals:
     hindsight: Hindsight
     cumulative: NDArray[np.float64]
     """`[strategies]`, see `cumulative_probabilities`."""
+    log_discount: float
+    """Logarithm of `geometric_discount`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +41,14 @@ class Recipe:
         gamma: discount factor of one step.
         n_step: the closed range of a window's length.
         goals: None without hindsight.
+        priorities: None to pick uniformly.
     """
 
     layout: RecordLayout
     gamma: float
     n_step: tuple[int, int]
     goals: Goals | None
+    priorities: Priorities | None
 
     @lru_cache(maxsize=8)  # noqa: B019 - a recipe lives as long as its buffer
     def batch_blocks(self, batch: int) -> Blocks:
@@ -51,12 +57,12 @@ class Recipe:
         return plan_blocks((*observation, self.layout.action, *observation), batch)
 
     @lru_cache(maxsize=8)  # noqa: B019
-    def goal_blocks(self, batch: int) -> Blocks:
-        """The blocks of all steps of a batch: achieved goal, new goal, info."""
+    def goal_blocks(self, steps: int) -> Blocks:
+        """The blocks of that many steps: achieved goal, new goal, info."""
         if self.goals is None:
             raise ValueError("no hindsight, no goals")
         achieved = self.goals.achieved
-        return plan_blocks((achieved, achieved, *self.layout.info), batch * self.n_step[1])
+        return plan_blocks((achieved, achieved, *self.layout.info), steps)
 
 
 def write_recipe(
@@ -65,6 +71,7 @@ def write_recipe(
     gamma: float,
     n_step: int | tuple[int, int],
     hindsight: Hindsight | None,
+    priorities: Priorities | None,
     observation_space: gymnasium.Space[Any],
     info_space: Mapping[str, gymnasium.Space[Any]],
     float_dtype: DTypeLike,
@@ -85,18 +92,19 @@ def write_recipe(
             desired,
             probe(hindsight, goal_space, info_space, float_dtype),
             cumulative_probabilities(hindsight),
+            math.log(hindsight.geometric_discount),
         )
-    return Recipe(layout, float(gamma), _closed_range(n_step), goals)
+    return Recipe(layout, float(gamma), _closed_range(n_step), goals, priorities)
 
 
-def whole_number(value: int, name: str) -> int:
-    """A whole number of at least 1.
+def whole_number(value: int, name: str, least: int = 1) -> int:
+    """A whole number of at least `least`.
 
     Raises:
         WoodshedError: for anything else.
     """
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise WoodshedError(f"{name} is {value!r}, expected a whole number of at least 1")
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise WoodshedError(f"{name} is {value!r}, expected a whole number of at least {least}")
     return int(value)
 
 

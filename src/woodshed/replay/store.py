@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from woodshed.replay.records import RecordLayout
+from woodshed.replay.sum_tree import SumTree, make_tree, set_leaf, tree_bytes
 
 TERMINATED, TRUNCATED, CUT = 1, 2, 4  # bits of `EpisodeIndex.ending`
 OPEN = -1  # `EpisodeIndex.left` while the end of the episode is not known
@@ -41,18 +42,21 @@ class EpisodeIndex(NamedTuple):
 
 
 class Store(NamedTuple):
-    """The rows of all lanes.
+    """The rows of all lanes. Kernels change the arrays in place.
 
     Attributes:
         words: `[L, R, words]` uint32, the records.
         episodes: the episodes in them.
+        tree: a leaf for each row, what it is picked in proportion to; 0 where no transition is. No
+            tree without priorities.
     """
 
     words: NDArray[np.uint32]
     episodes: EpisodeIndex
+    tree: SumTree
 
 
-def allocate(lanes: int, rows: int, layout: RecordLayout) -> Store:
+def allocate(lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool) -> Store:
     """Make an empty store. Memory that no row was written to yet is not resident."""
     index = EpisodeIndex(
         step=np.zeros((lanes, rows), np.int32),
@@ -62,14 +66,16 @@ def allocate(lanes: int, rows: int, layout: RecordLayout) -> Store:
         sampleable=np.zeros(lanes, np.int64),
         is_open=np.zeros(lanes, np.bool_),
     )
-    return Store(np.empty((lanes, rows, layout.words), np.uint32), index)
+    tree = make_tree(lanes * rows if prioritised else 0)
+    return Store(np.empty((lanes, rows, layout.words), np.uint32), index, tree)
 
 
-def expected_bytes(lanes: int, rows: int, layout: RecordLayout) -> int:
+def expected_bytes(lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool) -> int:
     """Bytes that `allocate` reserves."""
     index_row = 4 + 4 + 1
     index_lane = 8 + 8 + 1
-    return lanes * (rows * (4 * layout.words + index_row) + index_lane)
+    tree = tree_bytes(lanes * rows) if prioritised else 0
+    return lanes * (rows * (4 * layout.words + index_row) + index_lane) + tree
 
 
 @njit(nogil=True, cache=True)
@@ -93,31 +99,49 @@ def first_row(episodes, lane, row):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _check(words, episodes, record, observation_next, mask, exponent):  # type: ignore[no-untyped-def]
-    n_rows = words.shape[1]
-    observation_words = observation_next.shape[1]
-    for lane in range(words.shape[0]):
-        if not mask[lane]:
+def row_at(episodes, lane, place):  # type: ignore[no-untyped-def]
+    """Number of the newest row at a place of a lane's ring."""
+    newest = episodes.newest[lane]
+    return newest - (newest - place) % episodes.step.shape[1]
+
+
+@njit(nogil=True, cache=True)
+def holds_transition(episodes, lane, row):  # type: ignore[no-untyped-def]
+    """Whether a row is still stored, and has an action."""
+    if row < oldest_row(episodes, lane) or row > episodes.newest[lane]:
+        return False
+    return episodes.left[lane, row % episodes.left.shape[1]] != 0
+
+
+@njit(nogil=True, cache=True)
+def _check(words, episodes, record, following, lane_of, exponent):  # type: ignore[no-untyped-def]
+    observation_words = following.shape[1]
+    for m in range(lane_of.size):
+        lane = lane_of[m]
+        if lane < 0:
             continue
         for word in range(words.shape[2]):
             special = exponent[word]
             if special == 0:
                 continue
-            if record[lane, word] & special == special:
-                return NOT_FINITE, lane, word
-            if word < observation_words and observation_next[lane, word] & special == special:
-                return NEXT_NOT_FINITE, lane, word
-        if episodes.is_open[lane]:
-            newest = episodes.newest[lane] % n_rows
+            if record[m, word] & special == special:
+                return NOT_FINITE, m, word
+            if word < observation_words and following[m, word] & special == special:
+                return NEXT_NOT_FINITE, m, word
+        begins = m == 0 or lane_of[m - 1] != lane
+        if begins and episodes.is_open[lane]:
+            newest = episodes.newest[lane] % words.shape[1]
             for word in range(observation_words):
-                if words[lane, newest, word] != record[lane, word]:
-                    return NOT_CONTINUING, lane, word
+                stored, given = words[lane, newest, word], record[m, word]
+                zeros = exponent[word] and (stored | given) & 0x7FFFFFFF == 0  # of either sign
+                if stored != given and not zeros:
+                    return NOT_CONTINUING, m, word
     return OK, 0, 0
 
 
 @njit(nogil=True, cache=True)
-def _push(words, episodes, lane, observation, step):  # type: ignore[no-untyped-def]
-    """Write the next row of a lane, over the oldest one where the ring is full.
+def _push(words, episodes, tree, lane, observation, m, step):  # type: ignore[no-untyped-def]
+    """Write observation m as the next row of a lane, over the oldest one where the ring is full.
 
     Only the first `observation.shape[1]` words of the record are given a value.
     """
@@ -125,8 +149,10 @@ def _push(words, episodes, lane, observation, step):  # type: ignore[no-untyped-
     place = row % words.shape[1]
     if row >= words.shape[1] and episodes.left[lane, place] != 0:
         episodes.sampleable[lane] -= 1
+        if tree.nodes.size:
+            set_leaf(tree, lane * words.shape[1] + place, 0.0)
     for word in range(observation.shape[1]):
-        words[lane, place, word] = observation[lane, word]
+        words[lane, place, word] = observation[m, word]
     episodes.step[lane, place] = step
     episodes.left[lane, place] = 0
     episodes.ending[lane, place] = 0
@@ -143,41 +169,46 @@ def _close(episodes, lane):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def append(words, episodes, record, observation_next, ending, mask, exponent):  # type: ignore[no-untyped-def]
-    """Write one transition in each lane of `mask`, or nothing at all.
+def append(store, record, following, ending, lane_of, exponent, new_leaf):  # type: ignore[no-untyped-def]
+    """Write M transitions, or nothing at all.
 
     Args:
-        words: `[L, R, W]`, the store's records.
-        episodes: the store's episode index.
-        record: `[L, W]`, observation, action, reward and info of the step.
-        observation_next: `[L, observation words]`.
-        ending: `[L]`, bits that say whether and how this step ends the episode.
-        mask: `[L]`, the lanes to write.
+        store: the store.
+        record: `[M, W]`, observation, action, reward and info of the step.
+        following: `[M, observation words]`, the observation that it led to.
+        ending: `[M]`, bits that say whether and how this step ends the episode.
+        lane_of: `[M]`, the lane of each; -1 leaves it out. Of neighbours in one lane the later one
+            begins where the earlier one led to.
         exponent: `[W]`, `RecordLayout.exponent_mask`.
+        new_leaf: what the tree, where there is one, holds of a new transition.
 
     Returns:
-        `OK, 0, 0`, or what is wrong, and the lane and the word where it was found.
+        `OK, 0, 0`, or what is wrong, and in which transition and word.
     """
-    problem = _check(words, episodes, record, observation_next, mask, exponent)
+    words, episodes, tree = store
+    problem = _check(words, episodes, record, following, lane_of, exponent)
     if problem[0] != OK:
         return problem
     n_rows = words.shape[1]
-    observation_words = observation_next.shape[1]
-    for lane in range(words.shape[0]):
-        if not mask[lane]:
+    observation_words = following.shape[1]
+    for m in range(lane_of.size):
+        lane = lane_of[m]
+        if lane < 0:
             continue
         if not episodes.is_open[lane]:
-            _push(words, episodes, lane, record[:, :observation_words], np.int64(0))
+            _push(words, episodes, tree, lane, record[:, :observation_words], m, np.int64(0))
             episodes.is_open[lane] = True
         place = episodes.newest[lane] % n_rows
         for word in range(observation_words, words.shape[2]):
-            words[lane, place, word] = record[lane, word]
-        episodes.ending[lane, place] = ending[lane]
+            words[lane, place, word] = record[m, word]
+        episodes.ending[lane, place] = ending[m]
         episodes.left[lane, place] = OPEN
         episodes.sampleable[lane] += 1
+        if tree.nodes.size:
+            set_leaf(tree, lane * n_rows + place, new_leaf)
         step_next = np.int64(episodes.step[lane, place] + 1)
-        _push(words, episodes, lane, observation_next, step_next)
-        if ending[lane]:
+        _push(words, episodes, tree, lane, following, m, step_next)
+        if ending[m]:
             _close(episodes, lane)
     return problem
 

@@ -74,7 +74,8 @@ def flatten(tree: TreeLike, leaves: Sequence[Leaf], batch: int) -> list[NDArray[
         batch: the expected length of the leading axis.
 
     Raises:
-        WoodshedError: for a missing or an unknown key, or another shape.
+        WoodshedError: for a missing or an unknown key, another shape, or a number that the leaf's
+            integers cannot hold.
     """
     arrays = []
     for leaf in leaves:
@@ -92,6 +93,14 @@ def flatten(tree: TreeLike, leaves: Sequence[Leaf], batch: int) -> list[NDArray[
                 f"{leaf.name} has shape {array.shape}, expected {(batch, *leaf.shape)}: "
                 "one row per environment, also for a single one"
             )
+        if leaf.dtype.kind in "iu" and array.dtype != leaf.dtype:
+            with np.errstate(invalid="ignore"):
+                whole = array.astype(leaf.dtype)
+            if not np.array_equal(whole, array):
+                raise WoodshedError(
+                    f"{leaf.name} holds {array[whole != array][0]}, expected whole numbers of "
+                    f"{leaf.dtype}"
+                )
         arrays.append(array)
     if len(leaves) != (count := _count(tree)):
         raise WoodshedError(

@@ -1,0 +1,123 @@
+"""Whole episodes: into the store, and out of it again."""
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from woodshed.errors import WoodshedError
+from woodshed.replay.gather import copy_rows, empty_words, plan_blocks, view_blocks
+from woodshed.replay.records import Field, RecordLayout
+from woodshed.replay.store import (
+    CUT,
+    TERMINATED,
+    TRUNCATED,
+    Store,
+    first_row,
+    oldest_row,
+    rows_left,
+)
+from woodshed.replay.tree import Tree, TreeLike, unflatten
+from woodshed.replay.writing import Step, check_step
+
+Ending: TypeAlias = Literal["terminated", "truncated", "cut", "open"]
+
+_ENDINGS: dict[Ending, int] = {
+    "terminated": TERMINATED,
+    "truncated": TRUNCATED,
+    "cut": CUT,
+    "open": 0,
+}
+
+
+class Episode(NamedTuple):
+    """T transitions of one environment, one after the other."""
+
+    observation: TreeLike
+    """Tree of `[T + 1, …]`: the observation after the last transition is the last one."""
+    action: TreeLike
+    """`[T, …]`."""
+    reward: TreeLike
+    """`[T]`."""
+    ending: Ending
+    """How it ended; `open`: not yet."""
+    info: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """The declared info keys, `[T, …]` each."""
+
+
+def check_episode(layout: RecordLayout, episode: Episode) -> Step:
+    """Take an episode apart into its transitions.
+
+    Raises:
+        WoodshedError: for a wrong key, shape or ending, or an episode without a transition.
+    """
+    if episode.ending not in _ENDINGS:
+        raise WoodshedError(f"ending is {episode.ending!r}, expected one of {', '.join(_ENDINGS)}")
+    count = np.shape(episode.reward)[0] if np.ndim(episode.reward) else 0
+    if count == 0:
+        raise WoodshedError("an episode needs at least one transition, with its reward in `[T]`")
+    last = np.arange(count) == count - 1
+    return check_step(
+        layout,
+        count,
+        observation=_slice(episode.observation, slice(0, -1)),
+        action=episode.action,
+        reward=episode.reward,
+        terminated=last & (episode.ending == "terminated"),
+        truncated=last & (episode.ending == "truncated"),
+        next_observation=_slice(episode.observation, slice(1, None)),
+        info=episode.info,
+    )
+
+
+def read_episode(
+    store: Store, layout: RecordLayout, lane: int, row: int
+) -> tuple[int, Episode] | None:
+    """Copy the first episode of a lane that has a transition at a row or after it.
+
+    Args:
+        store: only read.
+        layout: of its records.
+        lane: of the episode.
+        row: number of the row to look from.
+
+    Returns:
+        The number of the row after the episode, and the episode; None where there is none.
+    """
+    episodes = store.episodes
+    row = max(row, oldest_row(episodes, lane))
+    while row <= episodes.newest[lane] and rows_left(episodes, lane, row) == 0:
+        row += 1  # the last observation of an episode whose transitions are overwritten
+    if row > episodes.newest[lane]:
+        return None
+    first = first_row(episodes, lane, row)
+    last = first + rows_left(episodes, lane, first)
+    rows = np.arange(first, last + 1)
+    observation = _read(store, layout.observation, lane, rows)
+    steps = (layout.action, layout.reward, *layout.info)
+    action, reward, *info = _read(store, steps, lane, rows[:-1])
+    bits = int(episodes.ending[lane, (last - 1) % episodes.ending.shape[1]])
+    found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]
+    return last + 1, Episode(
+        observation=unflatten([field.leaf for field in layout.observation], observation),
+        action=action,
+        reward=reward,
+        ending=found[0] if found else "open",
+        info={field.leaf.path[-1]: array for field, array in zip(layout.info, info, strict=True)},
+    )
+
+
+def _read(
+    store: Store, fields: tuple[Field, ...], lane: int, rows: NDArray[np.int64]
+) -> list[NDArray[Any]]:
+    blocks = plan_blocks(fields, rows.size)
+    out = empty_words(blocks)
+    places = blocks.source, blocks.width, blocks.target
+    copy_rows(store.words, np.full(rows.size, lane), rows, places, 0, len(fields), out)
+    return view_blocks(out, blocks, rows.size)
+
+
+def _slice(tree: TreeLike, part: slice) -> Tree:
+    if isinstance(tree, dict):
+        return {key: _slice(child, part) for key, child in tree.items()}
+    return np.asarray(tree)[part]
