@@ -16,7 +16,7 @@ def network_rows(network: MLP, x: Any, member: int | None = None) -> F:
     """`[B, in] -> [B, out]` of a network, or of one member of an ensemble."""
     rows = np.asarray(x, np.float64)
     for number, layer in enumerate(network.layers):
-        weight, bias = np.float64(layer.weight), np.float64(layer.bias)
+        weight, bias = np.asarray(layer.weight, np.float64), np.asarray(layer.bias, np.float64)
         if member is not None:
             weight, bias = weight[member], bias[member]
         rows = rows @ weight.T + bias[:, 0]
@@ -44,7 +44,8 @@ def gaussian(actor: GaussianActor, observation: Any) -> tuple[F, F]:
 def log_density(u: F, mean: F, std: F) -> F:
     """`[B]` of the action tanh(u), for u ~ Normal(mean, std): `[B, A]`; not for |u| above 5."""
     normal = np.exp(-0.5 * ((u - mean) / std) ** 2) / (std * np.sqrt(2 * np.pi))
-    return np.log(normal / (1 - np.tanh(u) ** 2)).sum(axis=1)
+    density: F = np.prod(normal / (1 - np.tanh(u) ** 2), axis=1)
+    return np.log(density)
 
 
 def linear_critics(weights: Any, biases: Any) -> CriticEnsemble:

@@ -2,7 +2,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-
 from tests.algorithms.reference import (
     constant_actor,
     gaussian,
@@ -10,6 +9,7 @@ from tests.algorithms.reference import (
     log_density,
     values,
 )
+
 from woodshed.algorithms.actor import actor_loss, update_actor
 from woodshed.networks import init_actor, init_critics
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-
 from tests.algorithms.reference import linear_critics, values
+
 from woodshed.algorithms.critic import critic_loss, update_critic
 from woodshed.networks import CriticEnsemble, init_critics
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, stats
-
 from tests.algorithms.reference import constant_actor, gaussian, log_density, squashed
+
 from woodshed.networks import init_actor
 
 HALF_LOG_TWO_PI = 0.9189385332
@@ -49,7 +49,7 @@ def test_log_density_is_the_slope_of_the_distribution_function(mean: float, log_
 
     actions, log_probs = sample_one(mean, log_std, np.linspace(-2, 2, 9))
 
-    for action, log_prob in zip(np.float64(actions[0]), np.float64(log_probs), strict=True):
+    for action, log_prob in zip(actions[0].tolist(), log_probs.tolist(), strict=True):
         slope = (distribution(action + 1e-5) - distribution(action - 1e-5)) / 2e-5
         assert log_prob == pytest.approx(np.log(slope), abs=2e-4)
 

@@ -1,8 +1,8 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from tests.algorithms.reference import linear_critics, values
+
 from woodshed.networks import init_critics
 
 

@@ -2,8 +2,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from tests.algorithms.reference import network_rows
+
 from woodshed.networks import Linear, init_mlp
 from woodshed.networks.mlp import normalise
 

@@ -20,11 +20,11 @@ def actor_loss(
     """J(pi) = mean_B temperature * log pi(a | s) - min_E Q(s, a), with a reparameterised.
 
     Args:
-        actor: The policy.
-        critic: E action-value functions, constants.
-        temperature: Scalar, a constant.
-        observation: `[D, B]`.
-        noise: `[A, B]`, standard normal.
+        actor: the policy
+        critic: E action-value functions, constants
+        temperature: scalar, a constant
+        observation: `[D, B]`
+        noise: `[A, B]`, standard normal
 
     Returns:
         The loss and the policy's entropy, estimated as mean -log pi (scalars).

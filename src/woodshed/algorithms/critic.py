@@ -19,11 +19,11 @@ def critic_loss(
     """J(Q) = mean_B weight * sum_E (Q - target)^2 / 2, and Q itself.
 
     Args:
-        critic: E action-value functions.
-        observation: `[D, B]`.
-        action: `[A, B]`.
-        target: `[B]`, a constant.
-        weight: `[B]`.
+        critic: E action-value functions
+        observation: `[D, B]`
+        action: `[A, B]`
+        target: `[B]`, a constant
+        weight: `[B]`
 
     Returns:
         The loss (scalar) and the values `[E, B]`. Source: Haarnoja et al., 2018, eq. 5.
@@ -41,7 +41,7 @@ def update_critic(
     target: jax.Array,
     weight: jax.Array,
 ) -> tuple[CriticEnsemble, optax.OptState, jax.Array, Info]:
-    """One gradient step; also the error `[B]`: mean over the ensemble of \\|Q - target\\|."""
+    """One gradient step; also the error `[B]`: mean over the ensemble of |Q - target|."""
     (loss, q), gradient = jax.value_and_grad(critic_loss, has_aux=True)(
         critic, observation, action, target, weight
     )

@@ -40,8 +40,8 @@ def make_act(algorithm: Algorithm[Any], encode: Encode) -> Act:
     """Compile an algorithm's `act`.
 
     Args:
-        algorithm: whose actor acts.
-        encode: from observations to what the networks see.
+        algorithm: whose actor acts
+        encode: from observations to what the networks see
 
     Returns:
         A function that compiles for each number of observations, and for exploring or not.

@@ -27,8 +27,8 @@ def make_update(algorithm: Algorithm[State], encode: Encode) -> Update[State]:
     """Compile an algorithm's update into a function that makes K of them.
 
     Args:
-        algorithm: what learns.
-        encode: from observations to what the networks see; all rows of a call are encoded at once.
+        algorithm: what learns
+        encode: from observations to what the networks see; all rows of a call are encoded at once
 
     Returns:
         `update(state, scale, batches) -> (state, metrics, td_error)`, where
@@ -36,6 +36,8 @@ def make_update(algorithm: Algorithm[State], encode: Encode) -> Update[State]:
         - state is given away: its arrays are reused for the new one, and must not be used again.
         - scale is handed to `encode`.
         - batches is a replay `Batch` with a leading axis: `[K, B, …]`; update k learns from row k.
+          Its arrays and the scale's may be read in place while the work goes on: do not write to
+          them afterwards.
         - metrics are the means over the K updates, td_error is `[K, B]`.
 
         It compiles for each K and B that it meets, and returns before the work is done: waiting is

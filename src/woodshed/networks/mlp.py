@@ -75,10 +75,10 @@ def init_mlp(
     `jax.random` would compile a program for every shape: 1 to 4 seconds before the first update.
 
     Args:
-        rng: Where the numbers come from.
-        sizes: Features from input to output, at least two.
-        ensemble: E, or None for a single network without that axis.
-        layer_norm: Normalise before each ReLU.
+        rng: where the numbers come from
+        sizes: features from input to output, at least two
+        ensemble: E, or None for a single network without that axis
+        layer_norm: normalise before each ReLU
     """
     lead = () if ensemble is None else (ensemble,)
     layers = []

@@ -112,6 +112,10 @@ class ReplayBuffer:
         prioritised = priorities is not None
         self.nbytes = _store.expected_bytes(*size, prioritised=prioritised)
         check_fits(self.nbytes, f"a replay of {self.capacity:,} transitions")
+        if self.n_envs * self.rows_per_lane >= 2**32:
+            raise WoodshedError(
+                f"capacity is {capacity:,}, expected less than 2^32 rows over all lanes"
+            )
         self._store = _store.allocate(*size, prioritised=prioritised)
         self._largest_priority = 1.0
         self._written = 0

@@ -1,76 +1,82 @@
-"""Collect: the arrays of a batch, gathered once its windows are known."""
+"""Collect: the arrays of a batch, copied out of the store once its windows are known.
+
+The rows of a batch are records too: the start row's, then the observation after the window. So a
+row is copied in two runs of words, and the batch's arrays are views into one buffer.
+"""
+
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from woodshed.replay.batch import Batch
-from woodshed.replay.gather import copy_rows, empty_words, view_blocks
+from woodshed.replay.kernel import kernel
 from woodshed.replay.recipe import Recipe
-from woodshed.replay.store import Store
-from woodshed.replay.tree import unflatten
-from woodshed.replay.windows import Windows
+from woodshed.replay.records import RecordLayout, as_records
+from woodshed.replay.tree import Tree, unflatten
 
 
-def collect(
-    store: Store,
-    recipe: Recipe,
-    windows: Windows,
-    reward: NDArray[np.float32],
-    discount: NDArray[np.float32],
-    weight: NDArray[np.float32],
-) -> Batch:
-    """Copy a batch out of the store: the start rows, the rows after the windows, the new goals.
+@kernel
+def copy_words(words, lane, row, first, count, out, b, start):  # type: ignore[no-untyped-def]
+    """Copy words `first … first + count - 1` of a row's record to `out[b, start:]`.
 
     Args:
-        store: only read.
-        recipe: how the batch is made.
-        windows: with their final number of steps.
-        reward: `[B]` of the windows.
-        discount: `[B]` of the windows.
-        weight: `[B]` of the windows.
+        words: `[L, R, W]`, the records.
+        lane: of the row.
+        row: its number.
+        first: the first word to copy.
+        count: how many.
+        out: `[B, …]` words.
+        b: row of `out`.
+        start: where in it.
     """
-    observation, goals, batch = recipe.layout.observation, recipe.goals, windows.row.size
-    blocks = recipe.batch_blocks(batch)
-    places = blocks.source, blocks.width, blocks.target
-    next_block = len(observation) + 1  # the first one of the next observation
-    row_next = windows.row + windows.steps
-    out = empty_words(blocks)
-    copy_rows(store.words, windows.lane, windows.row, places, 0, next_block, out)
-    copy_rows(store.words, windows.lane, row_next, places, next_block, len(blocks.fields), out)
-    if goals is not None:
-        desired = observation.index(goals.desired)
-        targets = blocks.target[desired], blocks.target[next_block + desired]
-        copy_goals(store.words, windows, goals.achieved.offset, goals.achieved.width, targets, out)
-    return _hang(
-        recipe,
-        out,
-        reward=reward,
-        discount=discount,
-        weight=weight,
-        handle=windows.row * store.words.shape[0] + windows.lane,
-        steps=windows.steps,
-        relabelled=windows.goal_row >= 0,
-    )
+    place = row % words.shape[1]
+    for word in range(count):
+        out[b, start + word] = words[lane, place, first + word]
 
 
-def blank_batch(recipe: Recipe, batch: int) -> Batch:
-    """A batch of zeros."""
-    out = empty_words(recipe.batch_blocks(batch))
-    out[:] = 0
-    return _hang(
-        recipe,
-        out,
-        reward=np.zeros(batch, np.float32),
-        discount=np.zeros(batch, np.float32),
-        weight=np.zeros(batch, np.float32),
-        handle=np.zeros(batch, np.int64),
-        steps=np.zeros(batch, np.int32),
-        relabelled=np.zeros(batch, np.bool_),
-    )
+@kernel
+def copy_rows(words, lane, row, first, out):  # type: ignore[no-untyped-def]
+    """Copy words of some rows: as many as `out` `[B, …]` holds, from word `first` of each on."""
+    for b in range(row.size):
+        copy_words(words, lane[b], row[b], first, out.shape[1], out, b, 0)
 
 
-def _hang(
+@kernel
+def copy_windows(words, windows, observation_words, goals, out, handle, relabelled):  # type: ignore[no-untyped-def]
+    """Copy start rows, the observations after the windows, and the new goals.
+
+    Args:
+        words: `[L, R, W]`, the records.
+        windows: with their final number of steps.
+        observation_words: length of an observation.
+        goals: `GoalPlaces`.
+        out: `[B, W + observation_words]` uint32, filled.
+        handle: `[B]`, filled.
+        relabelled: `[B]`, filled.
+    """
+    lanes, _, record_words = words.shape
+    achieved, desired, width = goals
+    for b in range(windows.row.size):
+        lane, row, goal_row = windows.lane[b], windows.row[b], windows.goal_row[b]
+        copy_words(words, lane, row, 0, record_words, out, b, 0)
+        row_next = row + windows.steps[b]
+        copy_words(words, lane, row_next, 0, observation_words, out, b, record_words)
+        handle[b] = row * lanes + lane
+        relabelled[b] = goal_row >= 0
+        if goal_row >= 0:
+            goal_lane = windows.goal_lane[b]
+            copy_words(words, goal_lane, goal_row, achieved, width, out, b, desired)
+            copy_words(words, goal_lane, goal_row, achieved, width, out, b, record_words + desired)
+
+
+def view_observation(layout: RecordLayout, records: NDArray[Any], prefix: str = "") -> Tree:
+    """The observations in records `[...]` as a tree, under names that begin with a prefix."""
+    leaves = layout.observation_leaves
+    return unflatten(leaves, [records[prefix + leaf.name] for leaf in leaves])
+
+
+def view_batch(
     recipe: Recipe,
     words: NDArray[np.uint32],
     *,
@@ -81,17 +87,15 @@ def _hang(
     steps: NDArray[np.int32],
     relabelled: NDArray[np.bool_],
 ) -> Batch:
-    """Hang gathered words and the rest into a batch."""
-    batch = reward.size
-    arrays = view_blocks(words, recipe.batch_blocks(batch), batch)
-    leaves = [field.leaf for field in recipe.layout.observation]
-    n = len(leaves)
+    """See copied rows `[B, W + observation words]` as a batch, with what was computed for it."""
+    layout = recipe.layout
+    records = as_records(words, layout.batch_dtype)
     return Batch(
-        observation=unflatten(leaves, arrays[:n]),
-        action=arrays[n],
+        observation=view_observation(layout, records),
+        action=records["action"],
         reward=reward,
         discount=discount,
-        next_observation=unflatten(leaves, arrays[n + 1 :]),
+        next_observation=view_observation(layout, records, "next_"),
         weight=weight,
         handle=handle,
         steps=steps,
@@ -99,22 +103,16 @@ def _hang(
     )
 
 
-@njit(nogil=True, cache=True)
-def copy_goals(words, windows, source, width, targets, out):  # type: ignore[no-untyped-def]
-    """Write the achieved goals of `windows.goal_row` over the desired ones.
-
-    Args:
-        words: `[L, R, W]`, the records.
-        windows: the batch's windows.
-        source: first word of the achieved goal in a record.
-        width: its words.
-        targets: first words of the desired goals' blocks, one or several.
-        out: the buffer of words.
-    """
-    for b in range(windows.row.size):
-        if windows.goal_row[b] >= 0:
-            place = windows.goal_row[b] % words.shape[1]
-            for word in range(width):
-                goal = words[windows.goal_lane[b], place, source + word]
-                for target in targets:
-                    out[target + b * width + word] = goal
+def blank_batch(recipe: Recipe, batch: int) -> Batch:
+    """A batch of zeros."""
+    layout = recipe.layout
+    return view_batch(
+        recipe,
+        np.zeros((batch, layout.words + layout.observation_words), np.uint32),
+        reward=np.zeros(batch, np.float32),
+        discount=np.zeros(batch, np.float32),
+        weight=np.zeros(batch, np.float32),
+        handle=np.zeros(batch, np.int64),
+        steps=np.zeros(batch, np.int32),
+        relabelled=np.zeros(batch, np.bool_),
+    )

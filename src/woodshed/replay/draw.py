@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
 from woodshed.replay.goals import draw_goals
+from woodshed.replay.kernel import kernel
 from woodshed.replay.pick import count_rows, pick_uniform
+from woodshed.replay.prefetch import prefetch_record
 from woodshed.replay.priorities import importance_weights, pick_prioritised
 from woodshed.replay.recipe import Recipe
 from woodshed.replay.store import Store
@@ -46,7 +47,8 @@ def draw(
     windows, chance, stream = empty_windows(batch), np.empty(batch), open_stream(generator)
     goals = recipe.goals
     shares = (_NO_STRATEGY, 0.0) if goals is None else (goals.cumulative, goals.log_discount)
-    stored = _draw(store, stream, windows, chance, *recipe.n_step, *shares)
+    before = np.empty(store.episodes.newest.size + 1, np.int64)
+    stored = _draw(store, before, stream, windows, chance, recipe.n_step, shares)
     if stored == 0:
         raise WoodshedError("the replay is empty: add a step before sampling")
     if stored < 0:
@@ -56,26 +58,32 @@ def draw(
     return Drawn(windows, importance_weights(chance, stored, beta), stream)
 
 
-@njit(nogil=True, cache=True)
-def _draw(store, stream, windows, chance, low, high, cumulative, log_discount):  # type: ignore[no-untyped-def]
+@kernel
+def _draw(store, before, stream, windows, chance, n_step, shares):  # type: ignore[no-untyped-def]
     """Draw in one kernel, since each call of one costs microseconds.
 
     Returns:
         The number of stored transitions; -1 where all have priority 0.
     """
-    _, episodes, tree = store
+    words, episodes, tree = store
+    low, high = n_step
+    cumulative, log_discount = shares
     stored = 0
     for lane in range(episodes.sampleable.size):
         stored += episodes.sampleable[lane]
     if stored == 0:
         return 0
-    before = np.empty(episodes.newest.size + 1, np.int64)
     count_rows(episodes, before)
     if tree.nodes.size == 0:
         pick_uniform(episodes, before, stream, windows)
     elif not pick_prioritised(episodes, tree, stream, windows, chance):
         return -1
     measure(episodes, stream, windows, low, high)
-    if cumulative.size:
-        draw_goals(episodes, before, stream, windows, cumulative, log_discount)
+    draw_goals(episodes, before, stream, windows, cumulative, log_discount)
+    for b in range(windows.row.size):
+        prefetch_record(words, windows.lane[b], windows.row[b], words.shape[2])
+        row_next = windows.row[b] + windows.steps[b]
+        prefetch_record(words, windows.lane[b], row_next, words.shape[2])
+        if windows.goal_row[b] >= 0:
+            prefetch_record(words, windows.goal_lane[b], windows.goal_row[b], words.shape[2])
     return stored

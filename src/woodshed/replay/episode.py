@@ -3,11 +3,10 @@
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.gather import copy_rows, empty_words, plan_blocks, view_blocks
-from woodshed.replay.records import Field, RecordLayout
+from woodshed.replay.collect import copy_rows, view_observation
+from woodshed.replay.records import RecordLayout, as_records
 from woodshed.replay.store import (
     CUT,
     TERMINATED,
@@ -17,7 +16,7 @@ from woodshed.replay.store import (
     oldest_row,
     rows_left,
 )
-from woodshed.replay.tree import Tree, TreeLike, unflatten
+from woodshed.replay.tree import Tree, TreeLike
 from woodshed.replay.writing import Step, check_step
 
 Ending: TypeAlias = Literal["terminated", "truncated", "cut", "open"]
@@ -93,28 +92,18 @@ def read_episode(
     first = first_row(episodes, lane, row)
     last = first + rows_left(episodes, lane, first)
     rows = np.arange(first, last + 1)
-    observation = _read(store, layout.observation, lane, rows)
-    steps = (layout.action, layout.reward, *layout.info)
-    action, reward, *info = _read(store, steps, lane, rows[:-1])
+    words = np.empty((rows.size, layout.words), np.uint32)
+    copy_rows(store.words, np.full(rows.size, lane), rows, 0, words)
+    records = as_records(words, layout.dtype)
     bits = int(episodes.ending[lane, (last - 1) % episodes.ending.shape[1]])
     found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]
     return last + 1, Episode(
-        observation=unflatten([field.leaf for field in layout.observation], observation),
-        action=action,
-        reward=reward,
+        observation=view_observation(layout, records),
+        action=records["action"][:-1],
+        reward=records["reward"][:-1],
         ending=found[0] if found else "open",
-        info={field.leaf.path[-1]: array for field, array in zip(layout.info, info, strict=True)},
+        info={field.leaf.path[-1]: records[field.leaf.name][:-1] for field in layout.info},
     )
-
-
-def _read(
-    store: Store, fields: tuple[Field, ...], lane: int, rows: NDArray[np.int64]
-) -> list[NDArray[Any]]:
-    blocks = plan_blocks(fields, rows.size)
-    out = empty_words(blocks)
-    places = blocks.source, blocks.width, blocks.target
-    copy_rows(store.words, np.full(rows.size, lane), rows, places, 0, len(fields), out)
-    return view_blocks(out, blocks, rows.size)
 
 
 def _slice(tree: TreeLike, part: slice) -> Tree:

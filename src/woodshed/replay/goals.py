@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from woodshed.replay.hindsight import STRATEGIES, Hindsight
+from woodshed.replay.kernel import kernel
 from woodshed.replay.pick import pick_one
 from woodshed.replay.store import first_row, rows_left
 from woodshed.replay.stream import below, unit
@@ -26,9 +26,9 @@ def cumulative_probabilities(hindsight: Hindsight) -> NDArray[np.float64]:
     return cumulative
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw_goals(episodes, before, stream, windows, cumulative, log_discount):  # type: ignore[no-untyped-def]
-    """Fill `goal_lane` and `goal_row` of the windows that are relabelled.
+    """Fill `goal_lane` and `goal_row`, -1 in windows that keep their goal.
 
     A goal is one that was achieved *after* a transition. With start row t and last row e of the
     episode, `future` draws uniformly from t+1 … e; `geometric` from the same rows with weights
@@ -40,15 +40,16 @@ def draw_goals(episodes, before, stream, windows, cumulative, log_discount):  # 
         before: from `count_rows`.
         stream: of random numbers.
         windows: with lane and row.
-        cumulative: from `cumulative_probabilities`.
+        cumulative: from `cumulative_probabilities`; empty without hindsight.
         log_discount: logarithm of `geometric_discount`.
     """
     for b in range(windows.row.size):
-        u = unit(stream)
+        u = unit(stream) if cumulative.size else 0.0
         strategy = 0
         while strategy < cumulative.size and u >= cumulative[strategy]:
             strategy += 1
         if strategy == cumulative.size:
+            windows.goal_row[b] = -1
             continue
         lane, row = windows.lane[b], windows.row[b]
         last = row + rows_left(episodes, lane, row)
@@ -67,7 +68,7 @@ def draw_goals(episodes, before, stream, windows, cumulative, log_discount):  # 
         windows.goal_lane[b], windows.goal_row[b] = lane, goal
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _geometric(stream, n, log_discount):  # type: ignore[no-untyped-def]
     """A number i of 0 … n-1 with probability proportional to discount^i: the inverse of its sum.
 

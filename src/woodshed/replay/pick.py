@@ -1,12 +1,11 @@
 """Pick: which rows a batch starts from."""
 
-from numba import njit
-
+from woodshed.replay.kernel import kernel
 from woodshed.replay.store import oldest_row
 from woodshed.replay.stream import below
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_rows(episodes, before):  # type: ignore[no-untyped-def]
     """Fill `before` `[L+1]`: how many rows are stored in the lanes before each, then in all."""
     before[0] = 0
@@ -15,7 +14,7 @@ def count_rows(episodes, before):  # type: ignore[no-untyped-def]
         before[lane + 1] = before[lane] + stored
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pick_one(episodes, before, stream):  # type: ignore[no-untyped-def]
     """One transition, uniform over all that are stored: lane and row number.
 
@@ -24,19 +23,18 @@ def pick_one(episodes, before, stream):  # type: ignore[no-untyped-def]
     """
     while True:
         u = below(stream, before[-1])
-        lane, end = 0, before.size - 1
-        while end - lane > 1:  # the lane that holds the u-th stored row, by bisection
-            middle = (lane + end) // 2
-            if before[middle] <= u:
-                lane = middle
-            else:
-                end = middle
+        # The lane that holds the u-th stored row: lanes are about equally full, so guess and mend.
+        lane = u * (before.size - 1) // before[-1]
+        while before[lane] > u:
+            lane -= 1
+        while before[lane + 1] <= u:
+            lane += 1
         row = oldest_row(episodes, lane) + u - before[lane]
         if episodes.left[lane, row % episodes.left.shape[1]] != 0:
             return lane, row
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pick_uniform(episodes, before, stream, windows):  # type: ignore[no-untyped-def]
     """Fill `lane` and `row` of the windows with transitions, drawn uniformly and independently.
 

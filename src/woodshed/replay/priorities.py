@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
+from woodshed.replay.kernel import kernel
 from woodshed.replay.store import holds_transition, row_at
 from woodshed.replay.stream import unit
 from woodshed.replay.sum_tree import find_leaf, set_leaf
@@ -75,7 +75,7 @@ def importance_weights(
     return scaled
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pick_prioritised(episodes, tree, stream, windows, chance):  # type: ignore[no-untyped-def]
     """Fill `lane` and `row` of the windows, and `chance` `[B]` with each row's probability.
 
@@ -98,7 +98,7 @@ def pick_prioritised(episodes, tree, stream, windows, chance):  # type: ignore[n
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def give_priorities(episodes, tree, handle, value):  # type: ignore[no-untyped-def]
     """Set the leaves of the rows that are still stored; how many were not."""
     lanes, rows = episodes.left.shape

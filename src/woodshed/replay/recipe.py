@@ -3,33 +3,54 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.gather import Blocks, plan_blocks
 from woodshed.replay.goals import cumulative_probabilities
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.priorities import Priorities
-from woodshed.replay.records import Field, RecordLayout
+from woodshed.replay.records import Field, RecordLayout, as_records, records_dtype
 from woodshed.replay.rewards import probe
 
 
-@dataclass(frozen=True)
-class Goals:
-    """Where the goals lie in a record, and how they are replaced."""
+class GoalPlaces(NamedTuple):
+    """Words of a record."""
 
-    achieved: Field
-    desired: Field
+    achieved: int
+    """First word of the achieved goal."""
+    desired: int
+    """First word of the desired goal."""
+    width: int
+    """Words of a goal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """Where the goals lie, and how they are replaced."""
+
+    places: GoalPlaces
+    question: np.dtype[Any]
+    """What hindsight's functions are asked about: achieved goal, new goal, info keys."""
+    info: tuple[str, ...]
+    """The info keys."""
+    info_word: int
+    """Where the info begins in a record, the rest of which it is."""
     hindsight: Hindsight
     cumulative: NDArray[np.float64]
     """`[strategies]`, see `cumulative_probabilities`."""
     log_discount: float
     """Logarithm of `geometric_discount`."""
+
+    def read(
+        self, questions: NDArray[np.uint32]
+    ) -> tuple[NDArray[Any], NDArray[Any], dict[str, NDArray[Any]]]:
+        """Questions `[M, words]` as the arguments of hindsight's functions."""
+        asked = as_records(questions, self.question)
+        return asked["achieved"], asked["desired"], {key: asked[key] for key in self.info}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +71,10 @@ class Recipe:
     goals: Goals | None
     priorities: Priorities | None
 
-    @lru_cache(maxsize=8)  # noqa: B019 - a recipe lives as long as its buffer
-    def batch_blocks(self, batch: int) -> Blocks:
-        """The blocks of a batch: observation, action, next observation."""
-        observation = self.layout.observation
-        return plan_blocks((*observation, self.layout.action, *observation), batch)
-
-    @lru_cache(maxsize=8)  # noqa: B019
-    def goal_blocks(self, steps: int) -> Blocks:
-        """The blocks of that many steps: achieved goal, new goal, info."""
-        if self.goals is None:
-            raise ValueError("no hindsight, no goals")
-        achieved = self.goals.achieved
-        return plan_blocks((achieved, achieved, *self.layout.info), steps)
+    @property
+    def goal_places(self) -> GoalPlaces:
+        """Where the kernels find the goals; without hindsight they do not look."""
+        return GoalPlaces(0, 0, 0) if self.goals is None else self.goals.places
 
 
 def write_recipe(
@@ -87,12 +99,25 @@ def write_recipe(
     if hindsight is not None:
         achieved, desired = _goal_fields(layout)
         goal_space = observation_space["achieved_goal"]  # type: ignore[index]
+        width, info_word = achieved.width, layout.reward.offset + layout.reward.width
+        question = [
+            Field(achieved.leaf._replace(path=("achieved",)), 0, width),
+            Field(achieved.leaf._replace(path=("desired",)), width, width),
+            *(
+                Field(
+                    f.leaf._replace(path=f.leaf.path[1:]), f.offset - info_word + 2 * width, f.width
+                )
+                for f in layout.info
+            ),
+        ]
         goals = Goals(
-            achieved,
-            desired,
-            probe(hindsight, goal_space, info_space, float_dtype),
-            cumulative_probabilities(hindsight),
-            math.log(hindsight.geometric_discount),
+            places=GoalPlaces(achieved.offset, desired.offset, width),
+            question=records_dtype(question, 2 * width + layout.words - info_word),
+            info=tuple(field.leaf.path[-1] for field in layout.info),
+            info_word=info_word,
+            hindsight=probe(hindsight, goal_space, info_space, float_dtype),
+            cumulative=cumulative_probabilities(hindsight),
+            log_discount=math.log(hindsight.geometric_discount),
         )
     return Recipe(layout, float(gamma), _closed_range(n_step), goals, priorities)
 

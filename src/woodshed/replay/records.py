@@ -20,12 +20,11 @@ WORD_BYTES = 4
 
 
 class Field(NamedTuple):
-    """One leaf's place in the record: `width` words from `offset` on, `nbytes` of them used."""
+    """One leaf's place in the record: `width` words from `offset` on."""
 
     leaf: Leaf
     offset: int
     width: int
-    nbytes: int
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,17 @@ class RecordLayout:
         """All fields, in the order of the record."""
         return (*self.observation, self.action, self.reward, *self.info)
 
+    @cached_property
+    def observation_leaves(self) -> list[Leaf]:
+        """The leaves of the observation, in order."""
+        return [field.leaf for field in self.observation]
+
     @property
     def words(self) -> int:
-        """Length of a record in words."""
+        """Length of a record in words; a multiple of the widest item's, so that all are aligned."""
         last = self.fields[-1]
-        return last.offset + last.width
+        widest = max(field.leaf.dtype.itemsize for field in self.fields)
+        return _whole_items(last.offset + last.width, widest)
 
     @property
     def observation_words(self) -> int:
@@ -64,12 +69,29 @@ class RecordLayout:
     def exponent_mask(self) -> NDArray[np.uint32]:
         """For each word the bits that are all set in an infinity or NaN; 0 where none can be."""
         mask = np.zeros(self.words, np.uint32)
-        for leaf, offset, width, _ in self.fields:
+        for leaf, offset, width in self.fields:
             if leaf.dtype == np.float32:
                 mask[offset : offset + width] = 0x7F800000
             elif leaf.dtype == np.float64:  # the exponent is in the upper word (little-endian)
                 mask[offset + 1 : offset + width : 2] = 0x7FF00000
         return mask
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """A record as numpy sees it, fields by their leaves' names."""
+        return records_dtype(self.fields, self.words)
+
+    @cached_property
+    def batch_dtype(self) -> np.dtype[Any]:
+        """A record and, under `next_…`, the observation after a window."""
+        following = [
+            field._replace(
+                leaf=field.leaf._replace(path=(f"next_{field.leaf.name}",)),
+                offset=self.words + field.offset,
+            )
+            for field in self.observation
+        ]
+        return records_dtype((*self.fields, *following), self.words + self.observation_words)
 
     def field_at(self, word: int) -> Field:
         """The field that a word of the record belongs to."""
@@ -77,21 +99,38 @@ class RecordLayout:
 
 
 def layout_record(observation: Sequence[Leaf], action: Leaf, info: Sequence[Leaf]) -> RecordLayout:
-    """Place the leaves one after the other, each padded to whole words."""
+    """Place the leaves one after the other, each padded to whole words and aligned to its items."""
     reward = Leaf(("reward",), (), np.dtype(np.float32))
     fields = []
     offset = 0
     for leaf in (*observation, action, reward, *info):
         nbytes = leaf.dtype.itemsize * math.prod(leaf.shape)
         width = -(-nbytes // WORD_BYTES)
-        fields.append(Field(leaf, offset, width, nbytes))
+        offset = _whole_items(offset, leaf.dtype.itemsize)
+        fields.append(Field(leaf, offset, width))
         offset += width
     n = len(observation)
     return RecordLayout(tuple(fields[:n]), fields[n], fields[n + 1], tuple(fields[n + 2 :]))
 
 
-def view_field(words: NDArray[np.uint32], field: Field) -> NDArray[Any]:
-    """See a field in an array of records `[..., words]` as `[..., *shape]`; no copy is made."""
-    start = field.offset * WORD_BYTES
-    raw = words.view(np.uint8)[..., start : start + field.nbytes]
-    return raw.view(field.leaf.dtype).reshape(*words.shape[:-1], *field.leaf.shape)
+def _whole_items(words: int, itemsize: int) -> int:
+    """The number of words, up to a multiple of an item's."""
+    item_words = max(1, itemsize // WORD_BYTES)
+    return -(-words // item_words) * item_words
+
+
+def records_dtype(fields: Sequence[Field], words: int) -> np.dtype[Any]:
+    """The numpy dtype of so many words with some fields in them."""
+    return np.dtype(
+        {
+            "names": [field.leaf.name for field in fields],
+            "formats": [(field.leaf.dtype, field.leaf.shape) for field in fields],
+            "offsets": [field.offset * WORD_BYTES for field in fields],
+            "itemsize": words * WORD_BYTES,
+        }
+    )
+
+
+def as_records(words: NDArray[np.uint32], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """See words `[..., W]` as records `[...]`, whose fields are views `[..., *shape]`."""
+    return words.view(dtype)[..., 0]

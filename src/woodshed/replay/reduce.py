@@ -1,61 +1,73 @@
 """Reduce: a window's rewards to one number, and how much of what follows counts."""
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from woodshed.replay.relabel import Relabelled
-from woodshed.replay.store import TERMINATED, EpisodeIndex
-from woodshed.replay.windows import Windows
+from woodshed.replay.kernel import kernel
+from woodshed.replay.store import TERMINATED
 
 
-def reduce_windows(
-    words: NDArray[np.float32],
-    episodes: EpisodeIndex,
-    windows: Windows,
-    relabelled: Relabelled,
-    reward_word: int,
-    gamma: float,
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+@kernel
+def reduce_windows(words, episodes, windows, relabelled, reward_word, gamma, reward, discount):  # type: ignore[no-untyped-def]
     """Reduce every window, and shorten those that a relabelled termination ends.
 
-    With rewards r_0 … r_{k-1} of a window of k steps, its reward is the sum of gamma^i r_i, and its
-    discount gamma^k, or 0 where the last step terminated. A relabelled window stops at its first
-    termination; any other can only terminate in its last step.
-
     Args:
-        words: `[L, R, W]` float32 view of the records.
+        words: `[L, R, W]`, the records.
         episodes: the episode index.
         windows: the batch's windows; `steps` is changed.
         relabelled: what hindsight says of their steps.
         reward_word: the word of a record that is the stored reward.
         gamma: discount factor of one step.
+        reward: `[B]` float32, filled.
+        discount: `[B]` float32, filled.
+    """
+    stored_reward = words.view(np.float32)
+    for b in range(windows.row.size):
+        reward[b], discount[b], windows.steps[b] = reduce_one(
+            stored_reward,
+            episodes,
+            windows.lane[b],
+            windows.row[b],
+            windows.steps[b],
+            relabelled,
+            relabelled.first[b],
+            reward_word,
+            gamma,
+        )
+
+
+@kernel
+def reduce_one(  # type: ignore[no-untyped-def]
+    stored_reward, episodes, lane, row, most, relabelled, first, reward_word, gamma
+):
+    """Reduce the window of up to `most` steps from one row on.
+
+    With rewards r_0 … r_{k-1} of its k steps, reward is the sum of gamma^i r_i, and discount
+    gamma^k, or 0 where the last step terminated. A relabelled window stops at its first
+    termination; any other can only terminate in its last step.
+
+    Args:
+        stored_reward: `[L, R, W]` float32 view of the records.
+        episodes: the episode index.
+        lane: of the window.
+        row: number of its first row.
+        most: steps that it has, at least one.
+        relabelled: what hindsight says.
+        first: the window's first step there; -1 with its original goal.
+        reward_word: the word of a record that is the stored reward.
+        gamma: discount factor of one step.
 
     Returns:
-        Reward and discount, `[B]` float32 each.
+        Reward, discount, k.
     """
-    reward, discount = np.empty((2, windows.row.size), np.float32)
-    _reduce(words, episodes, windows, relabelled, reward_word, gamma, reward, discount)
-    return reward, discount
-
-
-@njit(nogil=True, cache=True)
-def _reduce(words, episodes, windows, relabelled, reward_word, gamma, reward, discount):  # type: ignore[no-untyped-def]
-    rows = words.shape[1]
-    for b in range(windows.row.size):
-        lane, row, first = windows.lane[b], windows.row[b], relabelled.first[b]
-        total, factor, terminated, steps = 0.0, 1.0, False, 0
-        while steps < windows.steps[b] and not terminated:
-            place = (row + steps) % rows
-            if first < 0:
-                step_reward = np.float64(words[lane, place, reward_word])
-                terminated = episodes.ending[lane, place] & TERMINATED != 0
-            else:
-                step_reward = relabelled.reward[first + steps]
-                terminated = relabelled.terminated[first + steps]
-            total += factor * step_reward
-            factor *= gamma
-            steps += 1
-        windows.steps[b] = steps
-        reward[b] = total
-        discount[b] = 0.0 if terminated else factor
+    total, factor, terminated, steps = 0.0, 1.0, False, 0
+    while steps < most and not terminated:
+        place = (row + steps) % stored_reward.shape[1]
+        if first < 0:
+            total += factor * stored_reward[lane, place, reward_word]
+            terminated = episodes.ending[lane, place] & TERMINATED != 0
+        else:
+            total += factor * relabelled.reward[first + steps]
+            terminated = relabelled.terminated[first + steps]
+        factor *= gamma
+        steps += 1
+    return total, 0.0 if terminated else factor, steps

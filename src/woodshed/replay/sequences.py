@@ -5,23 +5,21 @@ come with it, as far as the episode has them; so every transition is learnt from
 those at the two ends of an episode too.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from woodshed.replay.batch import SequenceBatch
-from woodshed.replay.collect import copy_goals
+from woodshed.replay.collect import copy_rows, copy_words, view_observation
 from woodshed.replay.draw import Drawn
-from woodshed.replay.gather import copy_rows, empty_words, plan_blocks, view_blocks
+from woodshed.replay.kernel import kernel
 from woodshed.replay.recipe import Recipe
-from woodshed.replay.records import Field
-from woodshed.replay.relabel import nothing_relabelled, relabel
-from woodshed.replay.store import TERMINATED, Store, first_row, rows_left
+from woodshed.replay.records import as_records
+from woodshed.replay.reduce import reduce_one
+from woodshed.replay.relabel import relabel
+from woodshed.replay.store import Store, first_row, rows_left
 from woodshed.replay.stream import below
-from woodshed.replay.tree import unflatten
 from woodshed.replay.windows import Windows
 
 
@@ -52,14 +50,10 @@ def collect_sequences(store: Store, recipe: Recipe, drawn: Drawn, shape: Shape) 
         drawn: the picked rows and their goals.
         shape: of the sequences.
     """
-    picked, goals = drawn.windows, recipe.goals
+    layout, picked = recipe.layout, drawn.windows
     batch, steps, farthest = picked.row.size, sum(shape), recipe.n_step[1]
     whole = span(store, picked, shape, farthest)
-    if goals is None:
-        relabelled = nothing_relabelled(batch)
-    else:
-        blocks = recipe.goal_blocks(batch * (steps + farthest))
-        relabelled = relabel(store, whole, goals.hindsight, blocks)
+    relabelled = relabel(store, recipe, whole, steps + farthest)
     reduced = Reduced(
         reward=np.zeros((batch, steps), np.float32),
         discount=np.zeros((batch, steps), np.float32),
@@ -67,21 +61,22 @@ def collect_sequences(store: Store, recipe: Recipe, drawn: Drawn, shape: Shape) 
         mask=np.zeros((batch, steps), np.bool_),
     )
     _reduce(
-        store.words.view(np.float32),
+        store.words,
         store.episodes,
         drawn.stream,
         (picked, whole, relabelled),
-        (recipe.layout.reward.offset, recipe.gamma, shape.burn_in, *recipe.n_step),
+        (layout.reward.offset, recipe.gamma, shape.burn_in, *recipe.n_step),
         reduced,
     )
-    fields = recipe.layout.observation
     seen = _rows(picked, whole, shape.burn_in, steps + farthest, whole.steps)
     acted = _rows(picked, whole, shape.burn_in, steps, whole.steps - 1)
-    observation = _gather(store, recipe, seen, fields, batch)
-    (action,) = _gather(store, recipe, acted, (recipe.layout.action,), batch)
+    words = np.empty((batch, steps + farthest, layout.words), np.uint32)
+    words_acted = np.empty((batch, steps, layout.words), np.uint32)
+    _copy_observations(store.words, seen, recipe.goal_places, words.reshape(-1, layout.words))
+    copy_rows(store.words, acted.lane, acted.row, 0, words_acted.reshape(-1, layout.words))
     return SequenceBatch(
-        observation=unflatten([field.leaf for field in fields], observation),
-        action=action,
+        observation=view_observation(layout, as_records(words, layout.dtype)),
+        action=as_records(words_acted, layout.dtype)["action"],
         reward=reduced.reward,
         discount=reduced.discount,
         steps=reduced.steps,
@@ -106,7 +101,7 @@ def span(store: Store, picked: Windows, shape: Shape, farthest: int) -> Windows:
     return whole
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _span(episodes, picked, whole, behind, ahead):  # type: ignore[no-untyped-def]
     for b in range(picked.row.size):
         lane, row = picked.lane[b], picked.row[b]
@@ -115,12 +110,12 @@ def _span(episodes, picked, whole, behind, ahead):  # type: ignore[no-untyped-de
         whole.steps[b] = row + min(rows_left(episodes, lane, row), ahead) - start
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _reduce(words, episodes, stream, windows, settings, reduced):  # type: ignore[no-untyped-def]
-    """Reduce the window of every step; see `reduce_windows`.
+    """Reduce the window of every step; see `reduce_one`.
 
     Args:
-        words: `[L, R, W]` float32 view of the records.
+        words: `[L, R, W]`, the records.
         episodes: the episode index.
         stream: of random numbers, for drawn lengths.
         windows: picked rows, whole sequences, and what hindsight says of their steps.
@@ -130,7 +125,7 @@ def _reduce(words, episodes, stream, windows, settings, reduced):  # type: ignor
     picked, whole, relabelled = windows
     reward_word, gamma, burn_in, low, high = settings
     reward, discount, steps, mask = reduced
-    rows = words.shape[1]
+    stored_reward = words.view(np.float32)
     for b in range(picked.row.size):
         lane, start, first = picked.lane[b], whole.row[b], relabelled.first[b]
         last = picked.row[b] + rows_left(episodes, lane, picked.row[b])
@@ -140,21 +135,17 @@ def _reduce(words, episodes, stream, windows, settings, reduced):  # type: ignor
             if row < start or row >= last or ended:
                 continue
             n = low if low == high else low + below(stream, high - low + 1)
-            total, factor, terminated, k = 0.0, 1.0, False, 0
-            while k < min(n, last - row) and not terminated:
-                place = (row + k) % rows
-                if first < 0:
-                    total += factor * words[lane, place, reward_word]
-                    terminated = episodes.ending[lane, place] & TERMINATED != 0
-                else:
-                    step = first + row + k - start
-                    total += factor * relabelled.reward[step]
-                    terminated = relabelled.terminated[step]
-                factor *= gamma
-                k += 1
-            reward[b, t] = total
-            discount[b, t] = 0.0 if terminated else factor
-            steps[b, t] = k
+            reward[b, t], discount[b, t], steps[b, t] = reduce_one(
+                stored_reward,
+                episodes,
+                lane,
+                row,
+                min(n, last - row),
+                relabelled,
+                first if first < 0 else first + row - start,
+                reward_word,
+                gamma,
+            )
             mask[b, t] = True
             if first >= 0 and t >= burn_in:
                 ended = relabelled.terminated[first + row - start]
@@ -183,17 +174,12 @@ def _rows(picked: Windows, whole: Windows, behind: int, count: int, most: NDArra
     )
 
 
-def _gather(
-    store: Store, recipe: Recipe, rows: Windows, fields: Sequence[Field], batch: int
-) -> list[NDArray[Any]]:
-    """Fields of some rows, `[batch, count, …]` each, with the new goals in them."""
-    blocks = plan_blocks(fields, rows.row.size)
-    out = empty_words(blocks)
-    places = blocks.source, blocks.width, blocks.target
-    copy_rows(store.words, rows.lane, rows.row, places, 0, len(fields), out)
-    goals = recipe.goals
-    if goals is not None and goals.desired in fields:
-        targets = (blocks.target[fields.index(goals.desired)],)
-        copy_goals(store.words, rows, goals.achieved.offset, goals.achieved.width, targets, out)
-    arrays = view_blocks(out, blocks, rows.row.size)
-    return [array.reshape(batch, -1, *array.shape[1:]) for array in arrays]
+@kernel
+def _copy_observations(words, rows, goals, out):  # type: ignore[no-untyped-def]
+    """Copy the records of rows to `out` `[B, W]`, with the new goals."""
+    achieved, desired, width = goals
+    copy_rows(words, rows.lane, rows.row, 0, out)
+    for b in range(rows.row.size):
+        if rows.goal_row[b] >= 0:
+            goal_lane, goal_row = rows.goal_lane[b], rows.goal_row[b]
+            copy_words(words, goal_lane, goal_row, achieved, width, out, b, desired)

@@ -7,9 +7,9 @@ names a row for good: once it is overwritten, its place belongs to another numbe
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from woodshed.replay.kernel import kernel
 from woodshed.replay.records import RecordLayout
 from woodshed.replay.sum_tree import SumTree, make_tree, set_leaf, tree_bytes
 
@@ -78,34 +78,34 @@ def expected_bytes(lanes: int, rows: int, layout: RecordLayout, *, prioritised: 
     return lanes * (rows * (4 * layout.words + index_row) + index_lane) + tree
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def oldest_row(episodes, lane):  # type: ignore[no-untyped-def]
     """Number of the oldest row that a lane still holds."""
     return max(0, episodes.newest[lane] + 1 - episodes.step.shape[1])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def rows_left(episodes, lane, row):  # type: ignore[no-untyped-def]
     """Steps from a row to the last row of its episode: the newest one while that is open."""
     left = episodes.left[lane, row % episodes.left.shape[1]]
     return episodes.newest[lane] - row if left == OPEN else left
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def first_row(episodes, lane, row):  # type: ignore[no-untyped-def]
     """Number of the oldest stored row of the episode that a row is in."""
     start = row - episodes.step[lane, row % episodes.step.shape[1]]
     return max(start, oldest_row(episodes, lane))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def row_at(episodes, lane, place):  # type: ignore[no-untyped-def]
     """Number of the newest row at a place of a lane's ring."""
     newest = episodes.newest[lane]
     return newest - (newest - place) % episodes.step.shape[1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def holds_transition(episodes, lane, row):  # type: ignore[no-untyped-def]
     """Whether a row is still stored, and has an action."""
     if row < oldest_row(episodes, lane) or row > episodes.newest[lane]:
@@ -113,7 +113,7 @@ def holds_transition(episodes, lane, row):  # type: ignore[no-untyped-def]
     return episodes.left[lane, row % episodes.left.shape[1]] != 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _check(words, episodes, record, following, lane_of, exponent):  # type: ignore[no-untyped-def]
     observation_words = following.shape[1]
     for m in range(lane_of.size):
@@ -139,7 +139,7 @@ def _check(words, episodes, record, following, lane_of, exponent):  # type: igno
     return OK, 0, 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _push(words, episodes, tree, lane, observation, m, step):  # type: ignore[no-untyped-def]
     """Write observation m as the next row of a lane, over the oldest one where the ring is full.
 
@@ -159,7 +159,7 @@ def _push(words, episodes, tree, lane, observation, m, step):  # type: ignore[no
     episodes.newest[lane] = row
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _close(episodes, lane):  # type: ignore[no-untyped-def]
     """End a lane's open episode: every row of it learns how far its last row is."""
     newest = episodes.newest[lane]
@@ -168,7 +168,7 @@ def _close(episodes, lane):  # type: ignore[no-untyped-def]
     episodes.is_open[lane] = False
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def append(store, record, following, ending, lane_of, exponent, new_leaf):  # type: ignore[no-untyped-def]
     """Write M transitions, or nothing at all.
 
@@ -213,7 +213,7 @@ def append(store, record, following, ending, lane_of, exponent, new_leaf):  # ty
     return problem
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def cut(episodes, mask):  # type: ignore[no-untyped-def]
     """End the open episodes of the lanes in `mask` `[L]`, as neither terminated nor truncated."""
     for lane in range(mask.size):

@@ -6,18 +6,19 @@ this way, and the Generator stays the only state.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from woodshed.replay.kernel import kernel
 
 Stream = NDArray[np.uint64]  # [1], the state; kernels advance it in place
 
 
 def open_stream(generator: np.random.Generator) -> Stream:
     """Start a stream from one draw of the generator."""
-    return generator.integers(0, 2**64, size=1, dtype=np.uint64)
+    return np.array([generator.bit_generator.random_raw()], np.uint64)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def bits(stream):  # type: ignore[no-untyped-def]
     """64 random bits."""
     stream[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -27,23 +28,24 @@ def bits(stream):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def below(stream, n):  # type: ignore[no-untyped-def]
-    """A whole number, uniform in 0 … n-1: masked bits, drawn again until they fit, so exact."""
-    mask = np.uint64(n - 1)
-    mask |= mask >> np.uint64(1)
-    mask |= mask >> np.uint64(2)
-    mask |= mask >> np.uint64(4)
-    mask |= mask >> np.uint64(8)
-    mask |= mask >> np.uint64(16)
-    mask |= mask >> np.uint64(32)
-    while True:
-        value = bits(stream) & mask
-        if value < np.uint64(n):
-            return np.int64(value)
+    """A whole number, uniform in 0 … n-1, for n up to 2^32; exact.
+
+    Multiplies 32 bits by n and keeps the upper half; the few products that would make some numbers
+    likelier are drawn again (Lemire 2019).
+    """
+    n = np.uint64(n)
+    low_half = np.uint64(0xFFFFFFFF)
+    product = (bits(stream) >> np.uint64(32)) * n
+    if product & low_half < n:
+        unfair = (np.uint64(1) << np.uint64(32)) % n
+        while product & low_half < unfair:
+            product = (bits(stream) >> np.uint64(32)) * n
+    return np.int64(product >> np.uint64(32))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def unit(stream):  # type: ignore[no-untyped-def]
     """A float, uniform in [0, 1), from 53 bits."""
     return np.float64(bits(stream) >> np.uint64(11)) * 2.0**-53

@@ -7,8 +7,9 @@ take seven levels. A node is always the sum of its children, added anew: no roun
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from woodshed.replay.kernel import kernel
 
 CHILDREN = 8
 
@@ -41,7 +42,7 @@ def tree_bytes(leaves: int) -> int:
     return 8 * (leaves + leaves // (CHILDREN - 1))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def set_leaf(tree, leaf, value):  # type: ignore[no-untyped-def]
     """Give a leaf a value, at least 0."""
     nodes, offsets = tree
@@ -55,7 +56,7 @@ def set_leaf(tree, leaf, value):  # type: ignore[no-untyped-def]
         nodes[offsets[level] + leaf] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find_leaf(tree, u):  # type: ignore[no-untyped-def]
     """The leaf where the running sum of leaves passes u, for u from 0 to below the root's value.
 

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from woodshed.replay.kernel import kernel
 from woodshed.replay.store import rows_left
 from woodshed.replay.stream import below
 
@@ -30,18 +30,12 @@ class Windows(NamedTuple):
 
 
 def empty_windows(batch: int) -> Windows:
-    """Windows to be filled by the kernels; every goal the original one."""
-    places = np.empty((3, batch), np.int64)
-    return Windows(
-        lane=places[0],
-        row=places[1],
-        steps=np.empty(batch, np.int32),
-        goal_lane=places[2],
-        goal_row=np.full(batch, -1, np.int64),
-    )
+    """Windows to be filled by the kernels."""
+    lane, row, goal_lane, goal_row = np.empty((4, batch), np.int64)
+    return Windows(lane, row, np.empty(batch, np.int32), goal_lane, goal_row)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def measure(episodes, stream, windows, low, high):  # type: ignore[no-untyped-def]
     """Fill `steps`: n, uniform in the closed range low … high, but never past the episode's end."""
     for b in range(windows.row.size):

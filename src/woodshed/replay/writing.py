@@ -1,13 +1,13 @@
 """Writing: steps are laid out as records beside the store, checked, and then appended."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.records import Field, RecordLayout, view_field
+from woodshed.replay.records import Field, RecordLayout, as_records, records_dtype
 from woodshed.replay.store import (
     NEXT_NOT_FINITE,
     NOT_CONTINUING,
@@ -51,9 +51,14 @@ def make_staging(layout: RecordLayout, count: int) -> Staging:
     return Staging(
         record,
         following,
-        [view_field(record, field) for field in layout.fields],
-        [view_field(following, field) for field in layout.observation],
+        _views(record, layout.fields),
+        _views(following, layout.observation),
     )
+
+
+def _views(words: NDArray[np.uint32], fields: Sequence[Field]) -> list[NDArray[Any]]:
+    records = as_records(words, records_dtype(fields, words.shape[1]))
+    return [records[field.leaf.name] for field in fields]
 
 
 def check_step(
@@ -79,7 +84,7 @@ def check_step(
             f"info has the keys {sorted(info)}, expected {sorted(declared)} as declared in "
             "info_space"
         )
-    leaves = [field.leaf for field in layout.observation]
+    leaves = layout.observation_leaves
     arrays = [
         *flatten(observation, leaves, count),
         *flatten(action, [layout.action.leaf], count),
