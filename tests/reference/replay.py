@@ -2,19 +2,20 @@
 
 Written from the definitions alone, never from the engine: it keeps everything that was ever
 written and works out by counting what a ring of `rows_per_lane` rows still holds.
-What a sampled window must then be is in `tests.reference.windows`.
+What is sampled from it is in `windows`, `goals`, `sequences` and `priorities` beside this file.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Tree = Array | dict[str, "Tree"]
+Ending = Literal["open", "terminated", "truncated", "cut"]
 
 
 def as_stored(tree: Any) -> Tree:
@@ -56,7 +57,12 @@ class Episode:
 
     first: int
     rows: list[Row]
-    ended: bool = False
+    ending: Ending = "open"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can be added to it any more."""
+        return self.ending != "open"
 
     @property
     def last(self) -> int:
@@ -120,13 +126,17 @@ class ReferenceReplay:
                 assert not isinstance(value, dict)
                 row.info[key] = value
             episode.rows.append(Row(as_stored(take(next_observation, lane))))
-            episode.ended = row.terminated or bool(take(truncated, lane))
+            if row.terminated:
+                episode.ending = "terminated"
+            elif take(truncated, lane):
+                episode.ending = "truncated"
 
     def cut(self, mask: Any = None) -> None:
         """End the open episodes of these lanes; a lane without one stays as it is."""
         for lane in range(self.n_envs):
-            if (mask is None or mask[lane]) and self.lanes[lane]:
-                self.lanes[lane][-1].ended = True
+            chosen = mask is None or mask[lane]
+            if chosen and self.lanes[lane] and not self.lanes[lane][-1].ended:
+                self.lanes[lane][-1].ending = "cut"
 
     def pushed(self, lane: int) -> int:
         """How many rows were ever pushed to a lane."""

@@ -1,11 +1,10 @@
 """What a sampled window must be, step by step from the definitions."""
 
-from collections.abc import Callable, Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.reference.replay import Array, Place, ReferenceReplay, Tree
+from tests.reference.replay import Array, Place, Tree
 
 GoalFunction = Callable[[Array, Array, Mapping[str, Array]], Any]
 
@@ -19,16 +18,6 @@ class Window(NamedTuple):
     discount: float
     steps: int
     next_observation: Tree
-
-
-class Goal(NamedTuple):
-    """A goal that hindsight may draw, and how likely it is."""
-
-    lane: int
-    number: int
-    """The row whose achieved goal it is."""
-    value: Array
-    probability: Fraction
 
 
 def original_window(place: Place, n: int, gamma: float) -> Window:
@@ -53,13 +42,10 @@ def relabelled_window(
     """The window as if `goal` had been the desired one; stops at the first termination."""
     reward, steps, terminated = 0.0, 0, False
     while steps < n and place.number + steps < place.episode.last and not terminated:
-        row = place.row(place.number + steps)
-        achieved = achieved_goal(place.row(place.number + steps + 1).observation)
-        reward += gamma**steps * float(_one(compute_reward, achieved, goal, row.info))
-        if compute_terminated is None:
-            terminated = row.terminated
-        else:
-            terminated = bool(_one(compute_terminated, achieved, goal, row.info))
+        number = place.number + steps
+        info = place.row(number).info
+        reward += gamma**steps * float(_one(compute_reward, achieved_after(place, number), goal, info))
+        terminated = relabelled_termination(place, number, goal, compute_terminated)
         steps += 1
     window = _window(place, steps, gamma, reward, terminated)
     return window._replace(
@@ -68,18 +54,19 @@ def relabelled_window(
     )
 
 
-def goals(replay: ReferenceReplay, place: Place, strategy: str) -> list[Goal]:
-    """Every goal that a window from this row may get, with its exact probability."""
-    match strategy:
-        case "future":
-            return _uniform(_later(place, place.number))
-        case "final":
-            return _uniform([(place, place.episode.last)])
-        case "episode":
-            return _uniform(_later(place, place.oldest))
-        case "random":
-            return _uniform((other, other.number + 1) for other in replay.places())
-    raise AssertionError(strategy)
+def relabelled_termination(
+    place: Place, number: int, goal: Array, compute_terminated: GoalFunction | None
+) -> bool:
+    """Whether the transition at row `number` of this episode terminates under a goal."""
+    row = place.row(number)
+    if compute_terminated is None:
+        return row.terminated
+    return bool(_one(compute_terminated, achieved_after(place, number), goal, row.info))
+
+
+def achieved_after(place: Place, number: int) -> Array:
+    """The goal achieved by the transition at row `number` of this episode."""
+    return achieved_goal(place.row(number + 1).observation)
 
 
 def achieved_goal(observation: Tree) -> Array:
@@ -93,18 +80,6 @@ def with_goal(observation: Tree, goal: Array) -> Tree:
     """The observation with another desired goal."""
     assert isinstance(observation, dict)
     return {**observation, "desired_goal": goal}
-
-
-def _later(place: Place, number: int) -> list[tuple[Place, int]]:
-    return [(place, j) for j in range(number + 1, place.episode.last + 1)]
-
-
-def _uniform(rows: Iterable[tuple[Place, int]]) -> list[Goal]:
-    listed = list(rows)
-    share = Fraction(1, len(listed))
-    return [
-        Goal(place.lane, j, achieved_goal(place.row(j).observation), share) for place, j in listed
-    ]
 
 
 def _window(place: Place, steps: int, gamma: float, reward: float, terminated: bool) -> Window:

@@ -123,6 +123,7 @@ class ReplayBuffer:
         self._generator = np.random.default_rng(seed)
         self._lock = threading.Lock()
 
+        self._all_lanes = np.arange(self.n_envs)
         self._staging = make_staging(self._layout, self.n_envs)
 
     def __len__(self) -> int:
@@ -176,7 +177,9 @@ class ReplayBuffer:
             next_observation=next_observation,
             info=info,
         )
-        lane_of = np.where(self._lanes(mask), np.arange(self.n_envs), -1)
+        lane_of = self._all_lanes
+        if mask is not None:
+            lane_of = np.where(flags(mask, "mask", self.n_envs), lane_of, -1)
         with self._lock:
             self._write(self._staging, step, lane_of)
 
@@ -308,4 +311,4 @@ class ReplayBuffer:
     def _write(self, staging: Staging, step: Step, lane_of: NDArray[np.int64]) -> None:
         leaf = self._leaf(self._largest_priority)
         write(self._store, self._layout, staging, step, lane_of, leaf)
-        self._written += int((lane_of >= 0).sum())
+        self._written += int(np.count_nonzero(lane_of >= 0))

@@ -43,7 +43,7 @@ class RecordLayout:
     reward: Field
     info: tuple[Field, ...]
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         """All fields, in the order of the record."""
         return (*self.observation, self.action, self.reward, *self.info)
@@ -53,7 +53,20 @@ class RecordLayout:
         """The leaves of the observation, in order."""
         return [field.leaf for field in self.observation]
 
-    @property
+    @cached_property
+    def next_leaves(self) -> list[Leaf]:
+        """The same under the name `next_observation`, for messages."""
+        return [
+            leaf._replace(path=("next_observation", *leaf.path[1:]))
+            for leaf in self.observation_leaves
+        ]
+
+    @cached_property
+    def info_keys(self) -> frozenset[str]:
+        """The declared info keys."""
+        return frozenset(field.leaf.path[-1] for field in self.info)
+
+    @cached_property
     def words(self) -> int:
         """Length of a record in words; a multiple of the widest item's, so that all are aligned."""
         last = self.fields[-1]

@@ -79,10 +79,10 @@ def check_step(
         WoodshedError: for a wrong key or shape.
     """
     info = info or {}
-    if info.keys() != (declared := {field.leaf.path[-1] for field in layout.info}):
+    if info.keys() != layout.info_keys:
         raise WoodshedError(
-            f"info has the keys {sorted(info)}, expected {sorted(declared)} as declared in "
-            "info_space"
+            f"info has the keys {sorted(info)}, expected {sorted(layout.info_keys)} as declared "
+            "in info_space"
         )
     leaves = layout.observation_leaves
     arrays = [
@@ -91,8 +91,7 @@ def check_step(
         *flatten(reward, [layout.reward.leaf], count),
         *flatten(info, [field.leaf for field in layout.info], count),
     ]
-    renamed = [leaf._replace(path=("next_observation", *leaf.path[1:])) for leaf in leaves]
-    following = flatten(next_observation, renamed, count)
+    following = flatten(next_observation, layout.next_leaves, count)
     ending = flags(terminated, "terminated", count) * np.uint8(TERMINATED)
     ending |= flags(truncated, "truncated", count) * np.uint8(TRUNCATED)
     return Step(arrays, following, ending)
