@@ -261,6 +261,19 @@ def test_each_update_draws_noise_of_its_own() -> None:
     assert first["target_mean"] != second["target_mean"]
 
 
+def test_action_and_next_action_are_drawn_with_noise_of_their_own() -> None:
+    state = init()
+    worthless = state._replace(target_critic=jax.tree.map(jnp.zeros_like, state.critic))
+    batch = make_batch(reward=np.zeros(B), discount=np.ones(B))
+    staying = batch._replace(next_observation=batch.observation)
+
+    _, metrics, _ = update(SMALL, worthless, staying)
+
+    # The target is the entropy alone, of the same policy: estimated twice.
+    assert metrics["target_mean"] != pytest.approx(float(metrics["entropy"]), rel=1e-3)
+    assert metrics["target_mean"] == pytest.approx(float(metrics["entropy"]), abs=2)
+
+
 @pytest.mark.parametrize("critics", [1, 5])
 def test_any_number_of_critics(critics: int) -> None:
     algorithm = replace(SMALL, critics=critics, layer_norm=True)

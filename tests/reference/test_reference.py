@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.reference.episodes import stored_episodes
+from tests.reference.goals import goals
+from tests.reference.priorities import ReferencePriorities
 from tests.reference.replay import ReferenceReplay
-from tests.reference.windows import goals, original_window, relabelled_window
+from tests.reference.sequences import observed_rows, sequence_mask
+from tests.reference.windows import original_window, relabelled_window
 
 
 def write(replay: ReferenceReplay, rewards: list[float], end: str, start: float = 0.0) -> None:
@@ -106,3 +110,80 @@ def test_stored_termination_counts_only_without_compute_terminated() -> None:
     goal = np.array([9.0])
     assert relabelled_window(place, 3, 0.5, goal, shifted, reached).discount == 0.5
     assert relabelled_window(place, 3, 0.5, goal, shifted).discount == 0.0
+
+
+def test_geometric_goals_halve_with_each_step() -> None:
+    replay = ReferenceReplay(capacity=9, n_envs=1)
+    write(replay, [0.0] * 4, "truncated")
+    drawn = goals(replay, replay.by_handle()[1], "geometric", Fraction(1, 2))
+    assert [(goal.number, goal.probability) for goal in drawn] == [
+        (2, Fraction(4, 7)),
+        (3, Fraction(2, 7)),
+        (4, Fraction(1, 7)),
+    ]
+
+
+def test_goals_of_a_mixture_are_those_of_its_parts() -> None:
+    replay = ReferenceReplay(capacity=9, n_envs=1)
+    write(replay, [0.0] * 3, "truncated")
+    mixture = {"original": 0.2, "future": 0.6, "final": 0.2, "random": 0.0}
+    drawn = goals(replay, replay.by_handle()[1], mixture)
+    assert [(goal.number, goal.probability) for goal in drawn] == [
+        (2, Fraction(3, 8)),
+        (3, Fraction(3, 8)),
+        (3, Fraction(1, 4)),
+    ]
+
+
+def test_priorities_of_new_and_overwritten_rows() -> None:
+    replay = ReferenceReplay(capacity=3, n_envs=1)
+    priorities = ReferencePriorities(replay, alpha=2.0, beta=0.0, beta_end=1.0, beta_steps=6)
+    write(replay, [0.0] * 3, "truncated")  # rows 0..3
+    priorities.follow()
+    assert priorities.priority == {0: 1.0, 1: 1.0, 2: 1.0}
+    assert priorities.update([0, 1, 2, 1], [1.0, 7.0, 3.0, 0.0]) == 0
+    assert priorities.chances() == {0: 0.1, 2: 0.9}
+    assert priorities.beta() == 0.5
+    assert priorities.weights([0, 2]) == pytest.approx([1.0, 1 / 3])
+    write(replay, [0.0], "truncated")  # rows 4 5; 2 3 4 5 are left
+    priorities.follow()
+    assert priorities.priority == {2: 3.0, 4: 7.0}
+    assert priorities.update([1, 2], [9.0, 5.0]) == priorities.stale == 1
+    assert (priorities.priority[2], priorities.largest) == (5.0, 9.0)
+
+
+def test_which_steps_a_sequence_has() -> None:
+    replay = ReferenceReplay(capacity=6, n_envs=1)
+    write(replay, [0.0] * 4, "truncated")  # rows 0..4 achieve 0..4
+    write(replay, [0.0] * 2, "open", start=10.0)  # rows 5 6 7; row 0 is gone
+    place = replay.by_handle()[2]
+    assert sequence_mask(place, length=3, burn_in=2) == [False, True, True, True, False]
+    assert observed_rows(place, length=3, burn_in=2, n_high=2) == [1, 1, 2, 3, 4, 4, 4]
+    goal = np.array([3.0])  # reached by the picked row's own step
+    assert sequence_mask(place, 3, 1, goal, reached) == [True, True, False, False]
+    goal = np.array([2.0])  # reached before the picked row only
+    assert sequence_mask(place, 3, 1, goal, reached) == [True, True, True, False]
+    assert sequence_mask(replay.by_handle()[6], 2, 1) == [True, True, False]
+
+
+def test_what_is_left_of_the_episodes() -> None:
+    replay = ReferenceReplay(capacity=6, n_envs=1)
+    write(replay, [1.0], "terminated")  # rows 0 1
+    write(replay, [1.0, 2.0, 3.0], "cut", start=5.0)  # rows 2 3 4 5
+    write(replay, [4.0, 5.0], "open", start=20.0)  # rows 6 7 8; the oldest is 2
+    write(replay, [6.0], "open", start=22.0)  # row 9; the oldest is 3
+    first, second = stored_episodes(replay)
+    assert (first.ending, first.reward.tolist()) == ("cut", [2.0, 3.0])
+    assert isinstance(first.observation, dict)
+    assert first.observation["achieved_goal"].tolist() == [[6.0], [7.0], [8.0]]  # type: ignore[union-attr]
+    assert first.action.tolist() == [[6.0], [7.0]]
+    assert first.info["shift"].tolist() == [10.0, 20.0]
+    assert (second.ending, second.reward.tolist()) == ("open", [4.0, 5.0, 6.0])
+
+
+def test_an_episode_of_which_the_last_row_only_is_left_is_none() -> None:
+    replay = ReferenceReplay(capacity=3, n_envs=1)
+    write(replay, [1.0], "terminated")  # rows 0 1
+    write(replay, [1.0, 1.0], "truncated", start=5.0)  # rows 2 3 4: row 1 is left
+    replay.cut()
+    assert [episode.ending for episode in stored_episodes(replay)] == ["truncated"]

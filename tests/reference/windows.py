@@ -43,8 +43,8 @@ def relabelled_window(
     reward, steps, terminated = 0.0, 0, False
     while steps < n and place.number + steps < place.episode.last and not terminated:
         number = place.number + steps
-        info = place.row(number).info
-        reward += gamma**steps * float(_one(compute_reward, achieved_after(place, number), goal, info))
+        achieved, info = achieved_after(place, number), place.row(number).info
+        reward += gamma**steps * float(_one(compute_reward, achieved, goal, info))
         terminated = relabelled_termination(place, number, goal, compute_terminated)
         steps += 1
     window = _window(place, steps, gamma, reward, terminated)

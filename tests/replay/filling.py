@@ -1,25 +1,39 @@
 """A buffer and its reference, given the same history."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.reference.goals import Source
+from tests.reference.priorities import ReferencePriorities
 from tests.reference.replay import ReferenceReplay
 from tests.replay import worlds
-from tests.replay.histories import Add, Cut, Plan, Strategy, play
+from tests.replay.histories import Add, Cut, Plan, play
 
-from woodshed.replay import Batch, Hindsight, ReplayBuffer
+from woodshed.replay import Batch, Hindsight, Priorities, ReplayBuffer, SequenceBatch
+
+GEOMETRIC_DISCOUNT = 0.9
+"""As the reference has it."""
 
 
-def make_buffer(plan: Plan, strategy: Strategy | None) -> ReplayBuffer:
+class Filled(NamedTuple):
+    """A buffer, and what is to be expected of it."""
+
+    buffer: ReplayBuffer
+    reference: ReferenceReplay
+    priorities: ReferencePriorities | None
+
+
+def make_buffer(plan: Plan, source: Source | None) -> ReplayBuffer:
     """The buffer that a plan asks for, still empty."""
     hindsight = None
-    if strategy is not None:
+    if source is not None:
         hindsight = Hindsight(
-            strategy,
-            k=plan.k,
+            source,  # type: ignore[arg-type]
+            k=plan.k if isinstance(source, str) else None,
             compute_reward=worlds.compute_reward,
             compute_terminated=worlds.compute_terminated if plan.with_compute_terminated else None,
+            geometric_discount=GEOMETRIC_DISCOUNT,
         )
     return ReplayBuffer(
         worlds.observation_space(plan.kind),
@@ -29,32 +43,62 @@ def make_buffer(plan: Plan, strategy: Strategy | None) -> ReplayBuffer:
         gamma=plan.gamma,
         n_step=plan.n_step,
         hindsight=hindsight,
+        priorities=None if plan.priorities is None else Priorities(**plan.priorities._asdict()),
         info_space=worlds.info_space() if plan.with_info else None,
         seed=plan.seed,
     )
 
 
-def write(call: Add | Cut, buffer: ReplayBuffer, reference: ReferenceReplay) -> None:
+def make(plan: Plan, source: Source | None) -> Filled:
+    """Both, still empty."""
+    reference = ReferenceReplay(plan.capacity, plan.n_envs)
+    priorities = None
+    if plan.priorities is not None:
+        priorities = ReferencePriorities(reference, *plan.priorities)
+    return Filled(make_buffer(plan, source), reference, priorities)
+
+
+def write(call: Add | Cut, filled: Filled) -> None:
     """One call of a history to both."""
     if isinstance(call, Add):
-        reference.add(*call)
-        buffer.add(**call._asdict())
+        filled.reference.add(*call)
+        filled.buffer.add(**call._asdict())
     else:
-        reference.cut(call.mask)
-        buffer.cut(call.mask)
+        filled.reference.cut(call.mask)
+        filled.buffer.cut(call.mask)
+    if filled.priorities is not None:
+        filled.priorities.follow()
 
 
-def fill(plan: Plan, strategy: Strategy | None) -> tuple[ReplayBuffer, ReferenceReplay]:
+def fill(plan: Plan, source: Source | None) -> Filled:
     """Both after the whole history."""
-    buffer, reference = make_buffer(plan, strategy), ReferenceReplay(plan.capacity, plan.n_envs)
+    filled = make(plan, source)
     for call in play(plan):
-        write(call, buffer, reference)
-    return buffer, reference
+        write(call, filled)
+    return filled
 
 
-def desired_goals(batch: Batch) -> NDArray[Any]:
-    """The goals of a batch, `[batch, goal]`."""
+def update(filled: Filled, handle: NDArray[Any], priority: NDArray[Any]) -> None:
+    """Give both the same priorities."""
+    buffer, _, reference = filled
+    assert reference is not None
+    dropped = reference.update(handle.tolist(), priority.tolist())
+    assert buffer.update_priorities(handle, priority) == dropped
+    assert buffer.stale_priorities == reference.stale
+
+
+def desired_goals(batch: Batch | SequenceBatch) -> NDArray[Any]:
+    """The goals of a batch, `[batch, goal]`; `[batch, time, goal]` of sequences."""
     assert isinstance(batch.observation, dict)
     desired = batch.observation["desired_goal"]
     assert isinstance(desired, np.ndarray)
     return desired
+
+
+def scribble(tree: Any) -> None:
+    """Overwrite every array of a tree: nobody else may see it."""
+    for leaf in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(leaf, dict | tuple):
+            scribble(leaf)
+        elif isinstance(leaf, np.ndarray):
+            leaf[...] = 77

@@ -12,7 +12,7 @@ from tests.replay import worlds
 from tests.replay.worlds import Kind
 
 Ending = Literal["terminated", "truncated", "both", "cut"]
-Strategy = Literal["future", "final", "episode", "random"]
+Strategy = Literal["future", "geometric", "final", "episode", "random"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,15 @@ class LanePlan:
     """Length and ending of each episode."""
     steps: tuple[bool, ...]
     """In which vector steps it takes part: lanes of different speed."""
+
+
+class Exponents(NamedTuple):
+    """Settings of priorities, named as in `Priorities`."""
+
+    alpha: float
+    beta: float
+    beta_end: float
+    beta_steps: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,9 @@ class Plan:
     sample_every: int
     batch_sizes: tuple[int, ...]
     seed: int
+    length: int = 1
+    burn_in: int = 0
+    priorities: Exponents | None = None
 
     @property
     def n_envs(self) -> int:
@@ -155,6 +167,15 @@ _SIZES = [
 ]
 
 
+_SHAPES = [*product((1, 3, 2, 6, 12), (0, 2, 1, 7))]
+"""Steps to learn from and burn-in of the sequences."""
+
+_EXPONENTS = [
+    Exponents(*choice)
+    for choice in product((1.0, 0.6, 0.3), (0.4, 0.0, 1.0), (1.0, 0.5), (100, 1, 10_000))
+]
+
+
 def _options(kinds: tuple[Kind, ...], hindsight: bool) -> list[Options]:
     steps: tuple[int | tuple[int, int], ...] = (1, 3, (1, 5), (2, 2), 10)
     k = (4.0, 1e9, 1e9, 0.5, 0.0) if hindsight else (0.0,)
@@ -166,19 +187,31 @@ def _options(kinds: tuple[Kind, ...], hindsight: bool) -> list[Options]:
     ]
 
 
-def plans(kinds: tuple[Kind, ...], hindsight: bool) -> st.SearchStrategy[Plan]:
+def plans(
+    kinds: tuple[Kind, ...], hindsight: bool, prioritised: bool = False
+) -> st.SearchStrategy[Plan]:
     """Plans over all options; without `hindsight` those that only it uses stay as they are."""
 
-    def make(options: Options, size: Size, lanes: list[LanePlan], cut: int | None, s: int) -> Plan:
+    def make(
+        options: Options, size: Size, shape: tuple[int, int], lanes: list[LanePlan], **other: Any
+    ) -> Plan:
+        length, burn_in = shape
         return Plan(
-            **options._asdict(), **size._asdict(), lanes=tuple(lanes), cut_all_after=cut, seed=s
+            **options._asdict(),
+            **size._asdict(),
+            lanes=tuple(lanes),
+            length=length,
+            burn_in=burn_in,
+            **other,
         )
 
     return st.builds(
         make,
         options=st.sampled_from(_options(kinds, hindsight)),
         size=st.sampled_from(_SIZES),
+        shape=st.sampled_from(_SHAPES),
         lanes=st.lists(_lanes(), min_size=1, max_size=8),
-        cut=st.one_of(st.none(), st.integers(0, 60)),
-        s=st.integers(0, 2**32 - 1),
+        cut_all_after=st.one_of(st.none(), st.integers(0, 60)),
+        seed=st.integers(0, 2**32 - 1),
+        priorities=st.sampled_from(_EXPONENTS) if prioritised else st.none(),
     )

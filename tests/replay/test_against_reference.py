@@ -1,119 +1,104 @@
 """Every sampled row of every random history is what the definitions say.
 
-The number of histories per run is 300, shared by the strategies of hindsight; the environment
-variable WOODSHED_EXAMPLES sets another (`WOODSHED_EXAMPLES=10000 pytest tests/replay/...`).
+Windows and sequences are drawn in turns, from buffers with every source of goals and both ways to
+pick rows; with priorities, batches are kept for a while and then given new ones.
+The number of histories per run is 240, shared by the cases; the environment variable
+WOODSHED_EXAMPLES sets another (`WOODSHED_EXAMPLES=10000 pytest tests/replay/...`).
 Histories are the same in every run.
 """
 
 import os
+from collections import deque
+from itertools import product
 from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.reference.replay import Place, ReferenceReplay, same, take
-from tests.reference.windows import Window, goals, original_window, relabelled_window
+from tests.reference.goals import Source
 from tests.replay import worlds
-from tests.replay.filling import desired_goals, make_buffer, write
-from tests.replay.histories import Add, Plan, Strategy, plans, play
+from tests.replay.checks import Checker
+from tests.replay.filling import Filled, make, scribble, update, write
+from tests.replay.histories import Add, Plan, plans, play
 
-from woodshed.replay import Batch
-
-STRATEGIES: tuple[Strategy | None, ...] = (None, "future", "final", "episode", "random")
-EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "300"))
-
-
-def scribble(tree: Any) -> None:
-    """Overwrite every array of a tree: nobody else may see it."""
-    for leaf in tree.values() if isinstance(tree, dict) else tree:
-        if isinstance(leaf, dict | tuple):
-            scribble(leaf)
-        elif isinstance(leaf, np.ndarray):
-            leaf[...] = 77
-
-
-def fits(batch: Batch, i: int, window: Window) -> bool:
-    """Whether row i of a batch is this window."""
-    return (
-        int(batch.steps[i]) == window.steps
-        and abs(float(batch.reward[i]) - window.reward) < 1e-3
-        and abs(float(batch.discount[i]) - window.discount) < 1e-6
-        and same(take(batch.observation, i), window.observation)
-        and same(batch.action[i], window.action)
-        and same(take(batch.next_observation, i), window.next_observation)
-    )
+SOURCES: dict[str, Source | None] = {
+    "none": None,
+    "future": "future",
+    "geometric": "geometric",
+    "final": "final",
+    "episode": "episode",
+    "random": "random",
+    "all": {
+        "original": 0.2,
+        "future": 0.3,
+        "geometric": 0.1,
+        "final": 0.1,
+        "episode": 0.1,
+        "random": 0.2,
+    },
+    "two": {"final": 0.5, "geometric": 0.5, "random": 0.0},
+}
+CASES = list(product(SOURCES, ("uniform", "prioritised")))
+EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "240"))
+MOST_SEQUENCES = 12
+"""A batch of them: the reference takes its time."""
 
 
-def expected(plan: Plan, place: Place, goal: Any) -> list[Window]:
-    """The windows that a row of a batch may be: one for each n that may have been drawn."""
-    low, high = plan.n_step if isinstance(plan.n_step, tuple) else (plan.n_step, plan.n_step)
-    if goal is None:
-        return [original_window(place, n, plan.gamma) for n in range(low, high + 1)]
-    terminated = worlds.compute_terminated if plan.with_compute_terminated else None
-    return [
-        relabelled_window(place, n, plan.gamma, goal, worlds.compute_reward, terminated)
-        for n in range(low, high + 1)
-    ]
+def random_priorities(generator: np.random.Generator, size: int) -> Any:
+    """From 0.001 to 1000, and some of 0."""
+    return 10 ** generator.uniform(-3, 3, size) * (generator.random(size) > 0.1)
 
 
-def check_batch(
-    batch: Batch, size: int, plan: Plan, strategy: Strategy | None, reference: ReferenceReplay
+def sample_and_check(
+    filled: Filled, plan: Plan, source: Source | None, outstanding: deque[Any]
 ) -> None:
-    places = reference.by_handle()
-    allowed: dict[int, set[bytes]] = {}
-    assert len(batch.handle) == size
-    np.testing.assert_array_equal(batch.weight, np.ones(size, np.float32))
-    for i in range(size):
-        handle = int(batch.handle[i])
-        assert handle in places, f"row {i}: handle {handle} cannot be sampled"
-        place, goal = places[handle], None
-        if batch.relabelled[i]:
-            assert strategy is not None
-            assert plan.k > 0
-            goal = desired_goals(batch)[i]
-            key = 0 if strategy == "random" else handle  # there every row has the same goals
-            if key not in allowed:
-                drawn = goals(reference, place, strategy)
-                allowed[key] = {goal.value.tobytes() for goal in drawn}
-            assert goal.tobytes() in allowed[key], f"row {i}: {goal} is not a {strategy} goal"
-        else:
-            assert strategy is None or plan.k < 1e9
-        windows = expected(plan, place, goal)
-        assert any(fits(batch, i, window) for window in windows), (
-            f"row {i}, handle {handle}: got {take(batch._asdict(), i)}, may be {windows}"
-        )
+    checker = Checker(filled, plan, source)
+    priorities = filled.priorities
+    if priorities is not None and not priorities.chances():
+        return  # all of priority 0
+    for size in (*plan.batch_sizes, min(len(checker.places) + 1, 100)):
+        batch = filled.buffer.sample(size)
+        checker.check_batch(batch, size)
+        size = min(size, MOST_SEQUENCES)
+        sequences = filled.buffer.sample_sequences(size, plan.length, plan.burn_in)
+        checker.check_sequences(sequences, size)
+        outstanding.extend((batch.handle.copy(), sequences.handle.copy()))
+        scribble(batch)
+        scribble(sequences)
 
 
-def check_history(plan: Plan, strategy: Strategy | None) -> None:
-    buffer = make_buffer(plan, strategy)
-    reference = ReferenceReplay(plan.capacity, plan.n_envs)
-    assert buffer.rows_per_lane == reference.rows_per_lane
+def check_history(plan: Plan, source: Source | None) -> None:
+    filled = make(plan, source)
+    generator = np.random.default_rng(plan.seed)
+    outstanding: deque[Any] = deque()
+    assert filled.buffer.rows_per_lane == filled.reference.rows_per_lane
     for t, call in enumerate(play(plan)):
-        write(call, buffer, reference)
+        write(call, filled)
         if isinstance(call, Add):
             scribble(call)
-        assert len(buffer) == len(reference)
-        if t % plan.sample_every == 0 and len(reference) > 0:
-            for size in (*plan.batch_sizes, min(len(reference) + 1, 100)):
-                batch = buffer.sample(size)
-                check_batch(batch, size, plan, strategy, reference)
-                scribble(batch)
+        assert len(filled.buffer) == len(filled.reference)
+        if t % plan.sample_every == 0 and len(filled.reference) > 0:
+            sample_and_check(filled, plan, source, outstanding)
+        while filled.priorities is not None and len(outstanding) > 5:
+            handle = outstanding.popleft()
+            update(filled, handle, random_priorities(generator, handle.size))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_sampled_rows_are_what_the_definitions_say(strategy: Strategy | None) -> None:
-    kinds = worlds.GOAL_KINDS if strategy else (*worlds.GOAL_KINDS, "flat", "discrete")
+@pytest.mark.parametrize(("name", "picker"), CASES)
+def test_sampled_rows_are_what_the_definitions_say(name: str, picker: str) -> None:
+    source = SOURCES[name]
+    kinds = worlds.GOAL_KINDS if source else (*worlds.GOAL_KINDS, "flat", "discrete")
 
-    @hypothesis.seed(STRATEGIES.index(strategy))  # other histories for each strategy
+    @hypothesis.seed(CASES.index((name, picker)))  # other histories for each case
     @settings(
-        max_examples=max(1, EXAMPLES // len(STRATEGIES)),
+        max_examples=max(1, EXAMPLES // len(CASES)),
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),
     )
-    @given(plans(kinds, hindsight=strategy is not None))
+    @given(plans(kinds, hindsight=source is not None, prioritised=picker == "prioritised"))
     def check(plan: Plan) -> None:
-        check_history(plan, strategy)
+        check_history(plan, source)
 
     check()

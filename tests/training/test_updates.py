@@ -1,6 +1,6 @@
 import pytest
 
-from woodshed.training.updates import owed_updates
+from woodshed.training.updates import exact_ratio, owed_updates
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_total_is_exact_for_any_number_of_environments(
 ) -> None:
     updates = 0
     for env_steps in range(n_envs, steps + n_envs, n_envs):
-        owed = owed_updates(env_steps, learning_starts, ratio, updates)
+        owed = owed_updates(env_steps, learning_starts, exact_ratio(ratio), updates)
         assert owed >= 0
         if env_steps <= learning_starts:
             assert owed == 0
@@ -35,7 +35,7 @@ def test_third_is_carried_on() -> None:
     made = []
     updates = 0
     for env_steps in range(1, 11):
-        owed = owed_updates(env_steps, 0, 0.3, updates)
+        owed = owed_updates(env_steps, 0, exact_ratio(0.3), updates)
         made.append(owed)
         updates += owed
     assert made == [0, 0, 0, 1, 0, 0, 1, 0, 0, 1]

@@ -145,5 +145,7 @@ def records_dtype(fields: Sequence[Field], words: int) -> np.dtype[Any]:
 
 
 def as_records(words: NDArray[np.uint32], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """See words `[..., W]` as records `[...]`, whose fields are views `[..., *shape]`."""
-    return words.view(dtype)[..., 0]
+    """See whole words `[..., W]` as records `[...]`, whose fields are views `[..., *shape]`."""
+    # Not words.view(dtype): that takes 10 µs for a dtype with fields.
+    records: NDArray[Any] = np.ndarray(words.shape[:-1], dtype, buffer=words)
+    return records

@@ -7,13 +7,7 @@ import gymnasium
 import jax
 import numpy as np
 
-from woodshed.connectors import (
-    Encoder,
-    Statistics,
-    init_statistics,
-    make_encoder,
-    update_statistics,
-)
+from woodshed.connectors import Encoder, make_encoder
 from woodshed.envs import (
     EnvironmentFactory,
     InProcessVector,
@@ -26,6 +20,7 @@ from woodshed.errors import WoodshedError
 from woodshed.replay import Hindsight, ReplayBuffer
 from woodshed.runners import Runner, normalised_actions
 from woodshed.training.evaluation import Evaluator
+from woodshed.training.normaliser import Normaliser
 from woodshed.training.seeds import derive_seeds
 from woodshed.training.settings import Settings
 
@@ -43,8 +38,8 @@ class Parts:
     encoder: Encoder
     state: Any
     """The algorithm's first state."""
-    statistics: Statistics
-    """Of the first observations."""
+    normaliser: Normaliser | None
+    """None where observations are left as they are."""
     key: jax.Array
     """Of exploration."""
 
@@ -95,7 +90,9 @@ def make_parts(env: str | EnvironmentFactory, settings: Settings[Any]) -> Parts:
         runner=runner,
         encoder=encoder,
         state=settings.algorithm.init(key_init, encoder.size, action_size),
-        statistics=update_statistics(init_statistics(observation_space), runner.observation),
+        normaliser=Normaliser(observation_space, runner.observation)
+        if settings.normalise_observations
+        else None,
         key=key_act,
     )
 

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from woodshed.connectors import to_scale, update_statistics
 from woodshed.envs import EnvironmentFactory, bounded_box
 from woodshed.errors import WoodshedError
 from woodshed.runners import Episode
@@ -30,7 +29,7 @@ from woodshed.training.reporter import Reporter, SilentReporter
 from woodshed.training.result import SOLVED, Result
 from woodshed.training.run_folder import BEST_POLICY, LAST_POLICY, new_run_folder, write_settings
 from woodshed.training.settings import Settings
-from woodshed.training.updates import owed_updates
+from woodshed.training.updates import exact_ratio, owed_updates
 
 HELD_OUT = 1_000_000
 """First episode of the final evaluation: no evaluation before it gets that far."""
@@ -91,8 +90,9 @@ class _Run:
         self.update = compiled_update(settings.algorithm, parts.encoder)
         self.act = compiled_act(settings.algorithm, parts.encoder)
         self.action_shape = bounded_box(parts.environments.action_space).shape
-        self.state, self.statistics = parts.state, parts.statistics
+        self.state = parts.state
         self.compiling = compile_ahead(settings, parts, self.scale)
+        self.ratio = exact_ratio(settings.updates_per_step)
         self.env_steps = 0
         self.updates = 0
         self.recent: deque[Episode] = deque(maxlen=RECENT_EPISODES)
@@ -137,12 +137,14 @@ class _Run:
     @property
     def scale(self) -> Any:
         """What observations are normalised by now; None to leave them as they are."""
-        return to_scale(self.statistics) if self.settings.normalise_observations else None
+        normaliser = self.parts.normaliser
+        return None if normaliser is None else normaliser.scale
 
     def step(self, action: NDArray[np.float32]) -> None:
         """Step the environments once."""
         step, ended = self.parts.runner.step(action)
-        self.statistics = update_statistics(self.statistics, step.next_observation, step.stepped)
+        if self.parts.normaliser is not None:
+            self.parts.normaliser.observe(step.next_observation, step.stepped)
         self.env_steps += int(step.stepped.sum())
         self.recent.extend(ended)
         self.reporter.advance(self.env_steps)
@@ -150,9 +152,7 @@ class _Run:
     def sample_owed(self) -> Any:
         """Batches `[K, B, …]` for the K updates that are due; None where none is."""
         settings = self.settings
-        owed = owed_updates(
-            self.env_steps, settings.learning_starts, settings.updates_per_step, self.updates
-        )
+        owed = owed_updates(self.env_steps, settings.learning_starts, self.ratio, self.updates)
         if owed == 0:
             return None
         batch = self.parts.buffer.sample(owed * settings.batch_size)
@@ -223,7 +223,7 @@ class _Run:
             algorithm=self.settings.algorithm,
             encoder=self.parts.encoder,
             actor=jax.tree.map(np.array, self.state.actor),
-            scale=self.scale,
+            scale=jax.tree.map(np.array, self.scale),
             low=bounds.low,
             high=bounds.high,
         )
