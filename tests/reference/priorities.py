@@ -38,7 +38,8 @@ class ReferencePriorities:
     def chances(self) -> dict[int, float]:
         """Probability of each transition that can be drawn at all."""
         powers = {handle: p**self.alpha for handle, p in self.priority.items() if p > 0}
-        return {handle: power / sum(powers.values()) for handle, power in powers.items()}
+        total = sum(powers.values())
+        return {handle: power / total for handle, power in powers.items()}
 
     def beta(self) -> float:
         """In a straight line over the transitions written, then constant."""
@@ -48,6 +49,7 @@ class ReferencePriorities:
 
     def weights(self, handles: Iterable[int]) -> list[float]:
         """Importance weights of a batch of these rows."""
-        chances, beta = self.chances(), self.beta()
-        weights = [(len(self.replay) * chances[handle]) ** -beta for handle in handles]
-        return [weight / max(weights) for weight in weights]
+        chances, beta, count = self.chances(), self.beta(), len(self.replay)
+        weights = [(count * chances[handle]) ** -beta for handle in handles]
+        largest = max(weights)
+        return [weight / largest for weight in weights]

@@ -70,10 +70,10 @@ def copy_windows(words, windows, observation_words, goals, out, handle, relabell
             copy_words(words, goal_lane, goal_row, achieved, width, out, b, record_words + desired)
 
 
-def view_observation(layout: RecordLayout, records: NDArray[Any], prefix: str = "") -> Tree:
-    """The observations in records `[...]` as a tree, under names that begin with a prefix."""
-    leaves = layout.observation_leaves
-    return unflatten(leaves, [records[prefix + leaf.name] for leaf in leaves])
+def view_observation(layout: RecordLayout, records: NDArray[Any], following: bool = False) -> Tree:
+    """The observations in records `[...]` as a tree; `following` the ones after the windows."""
+    names = layout.following_names if following else layout.observation_names
+    return unflatten(layout.observation_leaves, [records[name] for name in names])
 
 
 def view_batch(
@@ -95,7 +95,7 @@ def view_batch(
         action=records["action"],
         reward=reward,
         discount=discount,
-        next_observation=view_observation(layout, records, "next_"),
+        next_observation=view_observation(layout, records, following=True),
         weight=weight,
         handle=handle,
         steps=steps,

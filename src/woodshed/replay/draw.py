@@ -9,7 +9,7 @@ from woodshed.errors import WoodshedError
 from woodshed.replay.goals import draw_goals
 from woodshed.replay.kernel import kernel
 from woodshed.replay.pick import count_rows, pick_uniform
-from woodshed.replay.prefetch import prefetch_record
+from woodshed.replay.prefetch import prefetch_words
 from woodshed.replay.priorities import importance_weights, pick_prioritised
 from woodshed.replay.recipe import Recipe
 from woodshed.replay.store import Store
@@ -48,7 +48,8 @@ def draw(
     goals = recipe.goals
     shares = (_NO_STRATEGY, 0.0) if goals is None else (goals.cumulative, goals.log_discount)
     before = np.empty(store.episodes.newest.size + 1, np.int64)
-    stored = _draw(store, before, stream, windows, chance, recipe.n_step, shares)
+    copied = recipe.layout.observation_words, recipe.goal_places
+    stored = _draw(store, before, stream, windows, chance, recipe.n_step, shares, copied)
     if stored == 0:
         raise WoodshedError("the replay is empty: add a step before sampling")
     if stored < 0:
@@ -59,7 +60,7 @@ def draw(
 
 
 @kernel
-def _draw(store, before, stream, windows, chance, n_step, shares):  # type: ignore[no-untyped-def]
+def _draw(store, before, stream, windows, chance, n_step, shares, copied):  # type: ignore[no-untyped-def]
     """Draw in one kernel, since each call of one costs microseconds.
 
     Returns:
@@ -68,6 +69,7 @@ def _draw(store, before, stream, windows, chance, n_step, shares):  # type: igno
     words, episodes, tree = store
     low, high = n_step
     cumulative, log_discount = shares
+    observation_words, goals = copied
     stored = 0
     for lane in range(episodes.sampleable.size):
         stored += episodes.sampleable[lane]
@@ -81,9 +83,10 @@ def _draw(store, before, stream, windows, chance, n_step, shares):  # type: igno
     measure(episodes, stream, windows, low, high)
     draw_goals(episodes, before, stream, windows, cumulative, log_discount)
     for b in range(windows.row.size):
-        prefetch_record(words, windows.lane[b], windows.row[b], words.shape[2])
-        row_next = windows.row[b] + windows.steps[b]
-        prefetch_record(words, windows.lane[b], row_next, words.shape[2])
+        lane, row = windows.lane[b], windows.row[b]
+        prefetch_words(words, lane, row, 0, words.shape[2])
+        prefetch_words(words, lane, row + windows.steps[b], 0, observation_words)
         if windows.goal_row[b] >= 0:
-            prefetch_record(words, windows.goal_lane[b], windows.goal_row[b], words.shape[2])
+            goal_lane, goal_row = windows.goal_lane[b], windows.goal_row[b]
+            prefetch_words(words, goal_lane, goal_row, goals.achieved, goals.width)
     return stored

@@ -1,6 +1,7 @@
 """Pick: which rows a batch starts from."""
 
 from woodshed.replay.kernel import kernel
+from woodshed.replay.prefetch import prefetch_row
 from woodshed.replay.store import oldest_row
 from woodshed.replay.stream import below
 
@@ -15,6 +16,19 @@ def count_rows(episodes, before):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _any_row(episodes, before, stream):  # type: ignore[no-untyped-def]
+    """Any stored row, all alike: lane and row number."""
+    u = below(stream, before[-1])
+    # The lane that holds the u-th stored row: lanes are about equally full, so guess and mend.
+    lane = u * (before.size - 1) // before[-1]
+    while before[lane] > u:
+        lane -= 1
+    while before[lane + 1] <= u:
+        lane += 1
+    return lane, oldest_row(episodes, lane) + u - before[lane]
+
+
+@kernel
 def pick_one(episodes, before, stream):  # type: ignore[no-untyped-def]
     """One transition, uniform over all that are stored: lane and row number.
 
@@ -22,23 +36,22 @@ def pick_one(episodes, before, stream):  # type: ignore[no-untyped-def]
     draws are enough on average, and each transition has exactly the same probability.
     """
     while True:
-        u = below(stream, before[-1])
-        # The lane that holds the u-th stored row: lanes are about equally full, so guess and mend.
-        lane = u * (before.size - 1) // before[-1]
-        while before[lane] > u:
-            lane -= 1
-        while before[lane + 1] <= u:
-            lane += 1
-        row = oldest_row(episodes, lane) + u - before[lane]
+        lane, row = _any_row(episodes, before, stream)
         if episodes.left[lane, row % episodes.left.shape[1]] != 0:
             return lane, row
 
 
 @kernel
 def pick_uniform(episodes, before, stream, windows):  # type: ignore[no-untyped-def]
-    """Fill `lane` and `row` of the windows with transitions, drawn uniformly and independently.
+    """Fill `lane` and `row` of the windows with transitions, drawn as by `pick_one`.
 
-    At least one transition must be stored; `before` is from `count_rows`.
+    At least one transition must be stored; `before` is from `count_rows`. All rows are drawn before
+    the first is looked at, so that the processor can fetch them meanwhile.
     """
+    rows = episodes.left.shape[1]
     for b in range(windows.row.size):
-        windows.lane[b], windows.row[b] = pick_one(episodes, before, stream)
+        windows.lane[b], windows.row[b] = _any_row(episodes, before, stream)
+        prefetch_row(episodes, windows.lane[b], windows.row[b])
+    for b in range(windows.row.size):
+        if episodes.left[windows.lane[b], windows.row[b] % rows] == 0:
+            windows.lane[b], windows.row[b] = pick_one(episodes, before, stream)

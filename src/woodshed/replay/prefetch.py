@@ -38,11 +38,20 @@ prefetch_item: Any = intrinsic(_prefetch)
 
 
 @kernel
-def prefetch_record(words, lane, row, count):  # type: ignore[no-untyped-def]
-    """Ask for the first `count` words of a row's record."""
+def prefetch_words(words, lane, row, first, count):  # type: ignore[no-untyped-def]
+    """Ask for words `first … first + count - 1` of a row's record."""
     _, rows, record_words = words.shape
-    start = (lane * rows + row % rows) * record_words
+    start = (lane * rows + row % rows) * record_words + first
     flat = words.reshape(-1)
     for word in range(0, count, LINE_WORDS):
         prefetch_item(flat, start + word)
     prefetch_item(flat, start + count - 1)
+
+
+@kernel
+def prefetch_row(episodes, lane, row):  # type: ignore[no-untyped-def]
+    """Ask for what the episode index says of a row."""
+    rows = episodes.left.shape[1]
+    place = lane * rows + row % rows
+    prefetch_item(episodes.left.reshape(-1), place)
+    prefetch_item(episodes.ending.reshape(-1), place)

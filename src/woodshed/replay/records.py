@@ -54,6 +54,16 @@ class RecordLayout:
         return [field.leaf for field in self.observation]
 
     @cached_property
+    def observation_names(self) -> list[str]:
+        """Names of the observation's fields in `dtype` and `batch_dtype`."""
+        return [leaf.name for leaf in self.observation_leaves]
+
+    @cached_property
+    def following_names(self) -> list[str]:
+        """Names in `batch_dtype` of the fields of the observation after a window."""
+        return [f"next_{name}" for name in self.observation_names]
+
+    @cached_property
     def next_leaves(self) -> list[Leaf]:
         """The same under the name `next_observation`, for messages."""
         return [
@@ -98,11 +108,8 @@ class RecordLayout:
     def batch_dtype(self) -> np.dtype[Any]:
         """A record and, under `next_…`, the observation after a window."""
         following = [
-            field._replace(
-                leaf=field.leaf._replace(path=(f"next_{field.leaf.name}",)),
-                offset=self.words + field.offset,
-            )
-            for field in self.observation
+            field._replace(leaf=field.leaf._replace(path=(name,)), offset=self.words + field.offset)
+            for name, field in zip(self.following_names, self.observation, strict=True)
         ]
         return records_dtype((*self.fields, *following), self.words + self.observation_words)
 

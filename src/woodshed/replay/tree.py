@@ -137,7 +137,8 @@ def unflatten(leaves: Sequence[Leaf], arrays: Sequence[NDArray[Any]]) -> Tree:
     tree: dict[str, Tree] = {}
     for leaf, array in zip(leaves, arrays, strict=True):
         node: Any = tree
-        for key in leaf.path[1:-1]:
+        path = leaf.path
+        for key in path[1:-1]:
             node = node.setdefault(key, {})
-        node[leaf.path[-1]] = array
+        node[path[-1]] = array
     return tree

@@ -132,7 +132,10 @@ class _Run:
             self.env_steps,
             explore=True,
         )
-        return np.asarray(action).reshape(-1, *self.action_shape)
+        chosen = np.asarray(action).reshape(-1, *self.action_shape)
+        if not np.isfinite(chosen).all():
+            raise self.divergence(["action"])
+        return chosen
 
     @property
     def scale(self) -> Any:
@@ -189,11 +192,15 @@ class _Run:
         self.reporter.metrics(self.env_steps, metrics)
         broken = [name for name, value in metrics.items() if not np.isfinite(value)]
         if broken:
-            raise WoodshedError(
-                f"training diverged: {', '.join(broken)} is not finite at step {self.env_steps:,}; "
-                "lower the learning rate, or check the scale of the rewards. The best policy so "
-                f"far is in {self.folder}"
-            )
+            raise self.divergence(broken)
+
+    def divergence(self, broken: list[str]) -> WoodshedError:
+        """The error that numbers which are no longer finite call for."""
+        return WoodshedError(
+            f"training diverged: {', '.join(broken)} is not finite at step {self.env_steps:,}; "
+            "lower the learning rate, or check the scale of the rewards. The best policy so far "
+            f"is in {self.folder}"
+        )
 
     def evaluate(self) -> None:
         """Evaluate the policy as it is, and keep it where it is the best one."""
