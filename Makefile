@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 SEED ?= 0
-RUN ?= runs/FetchReach-v4-sac-seed$(SEED)-$(shell date +%Y%m%d-%H%M%S)
+ifndef RUN  # once: with ?= each use would ask for the time again
+RUN := runs/FetchReach-v4-sac-seed$(SEED)-$(shell date +%Y%m%d-%H%M%S)
+endif
 BIN := $(VENV)/bin
 
 .PHONY: help setup setup-dev train test test-slow bench lint format docs clean

@@ -15,6 +15,8 @@ COMPARED = (
     TrainSettings(hidden=(64, 64), n_envs=4, timed_steps=600),
     TrainSettings(hidden=(256, 256, 256), n_envs=1, timed_steps=400),
 )
+SPEED_TARGETS = {(64, 64): Target(at_least=4), (256, 256, 256): Target(at_least=1.6)}
+"""By network, against the peer's default number of threads."""
 HINDSIGHT_COST = TrainSettings(hidden=(64, 64), n_envs=1, timed_steps=3000)
 """Longer: a difference of 5 % is to be seen."""
 HINDSIGHT_COST_TARGET = Target(at_most=1.05)
@@ -45,6 +47,7 @@ def rows() -> list[Row]:
             STEPS_PER_SECOND,
             "our steps per second / theirs",
             True,
+            SPEED_TARGETS[settings.hidden] if peer is SB3 else None,
         )
         for settings in COMPARED
         for key in [Key(settings.name, 0, settings.n_envs)]

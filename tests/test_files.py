@@ -1,3 +1,5 @@
+import contextlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +66,49 @@ def test_failed_folder_leaves_the_old_one(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_folder_comes_back_where_the_new_one_cannot_take_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "policy"
+    with replaced_folder(path) as aside:
+        (aside / "file").write_text("one")
+    rename = Path.rename
+
+    def second_fails(source: Path, target: Path) -> Path:
+        if target == path and not (source / "file").read_text() == "one":
+            raise KeyboardInterrupt
+        return rename(source, target)
+
+    monkeypatch.setattr(Path, "rename", second_fails)
+
+    def write() -> None:
+        with replaced_folder(path) as aside:
+            (aside / "file").write_text("two")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert (path / "file").read_text() == "one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_json(tmp_path / "a.json", 1)
+        with replaced_folder(tmp_path / "folder") as aside:
+            write_json(aside / "a.json", 1)
+    finally:
+        os.umask(before)
+    modes = {
+        path.relative_to(tmp_path): path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")
+    }
+    assert modes == {
+        Path("a.json"): 0o640,
+        Path("folder"): 0o750,
+        Path("folder/a.json"): 0o640,
+    }
+
+
 def test_arrays_come_back(tmp_path: Path) -> None:
     arrays = {"a['x']": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array(7)}
     write_arrays(tmp_path / "a.npz", arrays)
@@ -95,6 +140,18 @@ def test_truncated_archive_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(WoodshedError, match=r"a\.npz is damaged"):
         read_arrays(path)
+
+
+def test_every_flipped_byte_is_found_or_harmless(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_arrays(path, {"a": np.arange(3, dtype=np.float32)})
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        with contextlib.suppress(WoodshedError):  # the one thing that may be raised
+            read_arrays(path)
 
 
 def test_json_comes_back_and_damage_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Imports run one way, and the replay stands alone."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -24,13 +25,16 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 
 def _imported(package: str) -> set[str]:
-    found = set()
+    modules = set()
     for file in (SOURCE / package).rglob("*.py"):
-        for line in file.read_text().splitlines():
-            words = line.split()
-            if words[:1] in (["from"], ["import"]) and words[1].startswith("woodshed."):
-                found.add(words[1].split(".")[1])
-    return found - {package, "errors", "files"}
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file} imports relatively"
+                modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    names = {name.split(".")[1] for name in modules if name.startswith("woodshed.")}
+    return names - {package, "errors", "files", "__version__"}
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))

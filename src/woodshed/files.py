@@ -2,9 +2,8 @@
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +18,7 @@ from woodshed.errors import WoodshedError
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
     """A file to write in place of `path`: takes its name when the block ends well, else goes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    aside = Path(name)
+    aside = _new_name(path)
     try:
         yield aside
         _flush(aside)
@@ -38,18 +34,18 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     A folder that was there is moved aside first and removed last, so one of the two is always
     whole.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    old = aside.with_name(f"{aside.name}.old")
+    aside, old = _new_name(path), _new_name(path)
+    aside.mkdir()
     try:
         yield aside
         for file in aside.iterdir():
             _flush(file)
-        aside.chmod(0o755)  # mkdtemp's is for its owner alone
         if path.exists():
             path.rename(old)
         aside.rename(path)
     finally:
+        if old.exists() and not path.exists():  # stopped between the two renames
+            old.rename(path)
         for leftover in (aside, old):
             shutil.rmtree(leftover, ignore_errors=True)
 
@@ -92,8 +88,15 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise WoodshedError(f"{path} is missing") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except Exception as error:  # zipfile and numpy raise a dozen kinds for foreign bytes
         raise WoodshedError(f"{path} is damaged or holds no arrays: {error}") from None
+
+
+def _new_name(path: Path) -> Path:
+    """A free name beside `path`, hidden and with its ending; the folder is made where needed."""
+    # Not tempfile's: what that makes is for its owner alone, whatever the umask says.
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
 
 
 def _flush(path: Path) -> None:

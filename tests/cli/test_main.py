@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -38,11 +39,11 @@ def test_evaluate_prints_json(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert shown["length_mean"] == 25  # PointReach's time limit; it does not end on success
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "PNG", "svg"])
 def test_plot_writes_a_picture(run: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"curve.{ending}"
     assert main(["plot", str(run), str(run), "--out", str(out)]) == 0
-    begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending]
+    begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending.lower()]
     assert out.read_bytes().startswith(begins)
 
 
@@ -81,6 +82,18 @@ def test_help_shows_every_setting_with_its_line(capsys: pytest.CaptureFixture[st
         (["train", REACH, "--algorithm", "sax"], "algorithm 'sax' is unknown; there is sac"),
         (["train", REACH, "--preset", "nothing"], "preset 'nothing' is unknown; there is"),
         (["train", REACH, "--preset", "no/such.toml"], "there is no preset file no/such.toml"),
+        (["train", REACH, "--preset", ""], "preset '' is unknown"),
+        (["train", REACH, "--preset"], "--preset"),
+        (["train", REACH, "--algorithm"], "--algorithm"),
+        (["train", REACH, "--n-step", "5", "1"], "n_step is (5, 1)"),
+        (["train", REACH, "--n-step", "1", "2", "3"], "n_step is (1, 2, 3)"),
+        (["train", REACH, "--gamma", "nan"], "gamma is nan"),
+        (["train", REACH, "--hindsight-k", "-1"], "hindsight k is -1.0"),
+        (["train", REACH, "--info-keys", "no"], "no info key 'no'"),
+        (["train", REACH, "--hidden"], "hidden is ()"),
+        (["train", REACH, "--out", __file__], "exists already"),
+        (["train", REACH, "--out", f"{__file__}/run"], "cannot make the run folder"),
+        (["train", ""], "unknown environment ''"),
         (["train", REACH, "--hindsight", "past"], "--hindsight"),
         (["train", "Pendulum-v1", "--hindsight", "future"], "the environment has no goals"),
         (["train", "CartPole-v1"], "Discrete"),
@@ -149,6 +162,89 @@ def test_damaged_policy_is_named(
     (tmp_path / "policy" / "policy.json").write_text("{")
     assert main(["evaluate", str(tmp_path)]) == 2
     assert "policy.json is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--env", "Pendulum-v1"], "the policy was trained on other observations"),
+        (["--env", "CartPole-v1"], "the policy was trained on other observations"),
+        (["--env", "Nothing-v0"], "unknown environment 'Nothing-v0'"),
+        (["--episodes", "0"], "episodes is 0, expected at least 1"),
+        (["--n-envs", "0"], "n_envs is 0, expected at least 1"),
+        (["--seed", "-1"], "seed -1"),
+        (["--policy", "worst"], "--policy"),
+    ],
+)
+def test_mistakes_in_evaluating_are_one_line(
+    run: Path, args: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(run), *args]) == 2
+    shown = capsys.readouterr().err
+    assert expected in shown
+    assert len(shown.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("policy", ["best", "last"])
+def test_evaluation_does_not_depend_on_more_environments_than_episodes(
+    run: Path, policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for n_envs in ("2", "9"):
+        args = ["--episodes", "2", "--n-envs", n_envs, "--policy", policy]
+        assert main(["evaluate", str(run), *args]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5", "damaged"),
+        ("{", "damaged"),
+        ('{"evaluation/return": 1.0}', "damaged"),
+        ('{"evaluation/return": 1.0, "env_steps": "x", "train_seconds": 1}', "damaged"),
+        ("", "holds no evaluation yet"),
+    ],
+)
+def test_damaged_metrics_are_named(
+    text: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "settings.json").touch()
+    (tmp_path / "metrics.jsonl").write_text(text)
+    assert main(["plot", str(tmp_path), "--out", str(tmp_path / "a.png")]) == 2
+    shown = capsys.readouterr().err
+    assert "metrics.jsonl" in shown
+    assert expected in shown
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_picture_that_cannot_be_written_is_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder.png").mkdir()
+    for out, expected in (
+        (tmp_path / "folder.png", "cannot write"),
+        (Path(__file__) / "a.png", "cannot write"),
+        (tmp_path / "a.doc", "cannot draw a .doc file"),
+        (tmp_path / "a", "cannot draw a nameless file"),
+    ):
+        assert main(["plot", str(run), "--out", str(out)]) == 2
+        shown = capsys.readouterr().err
+        assert expected in shown
+        assert len(shown.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+@pytest.mark.parametrize("args", [["presets"], ["--help"], ["presets", "--help"]])
+def test_output_that_nobody_reads_is_no_traceback(args: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "woodshed.cli.main", *args]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.stderr == ""
+    assert done.returncode == 141
 
 
 def test_help_does_not_wait_for_jax() -> None:

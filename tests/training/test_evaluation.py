@@ -4,7 +4,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from woodshed.training import Evaluator
+from woodshed.errors import WoodshedError
+from woodshed.runners import Episode
+from woodshed.training import Evaluation, Evaluator
 
 
 class Timed(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
@@ -52,3 +54,24 @@ def test_short_episodes_do_not_count_more() -> None:
     evaluation = Evaluator(Timed, 8, seed=0).run(_still, 400)
     mean = np.mean([episode.length for episode in evaluation.episodes])
     assert abs(mean - 5.0) < 4 * np.sqrt(20 / 3 / 400)  # uniform on 1 … 9: mean 5, variance 20/3
+
+
+def test_return_that_is_not_finite_is_an_error() -> None:
+    class Broken(Timed):
+        def step(self, action: Any) -> Any:
+            observation, _, *rest = super().step(action)
+            return observation, np.nan, *rest
+
+    with pytest.raises(WoodshedError, match="evaluation episode in environment 0 sum to nan"):
+        Evaluator(Broken, 1, seed=0).run(_still, 1)
+
+
+def test_better_is_more_success_then_more_return() -> None:
+    def evaluation(*success: float, return_sum: float = 0.0) -> Evaluation:
+        return Evaluation(tuple(Episode(return_sum, 1, share) for share in success))
+
+    assert evaluation(1, 0, return_sum=-9).score > evaluation(0, 0, return_sum=9).score
+    assert evaluation(1, 0, return_sum=9).score > evaluation(0, 1, return_sum=8).score
+    assert evaluation(1, 1, 0, 0).success_rate == 0.5
+    assert evaluation(1, np.nan).success_rate is None
+    assert evaluation(np.nan, return_sum=2).score > evaluation(np.nan, return_sum=1).score

@@ -12,7 +12,7 @@ from tests.training.tasks import REACH, Line, run, small_settings
 from woodshed.envs import make_environment
 from woodshed.errors import WoodshedError
 from woodshed.files import read_arrays
-from woodshed.training import load_policy, train
+from woodshed.training import Evaluator, load_policy, train
 
 
 def _metrics(folder: Path) -> list[dict[str, Any]]:
@@ -175,6 +175,40 @@ def test_nan_reward_names_the_environment(tmp_path: Path) -> None:
         train(lambda: Line(reward=np.nan), small_settings(), tmp_path / "run")
 
 
+def test_an_error_leaves_what_there_is(tmp_path: Path) -> None:
+    class Breaking(Line):
+        def step(self, action: Any) -> Any:
+            if len(self.seen_actions) == 70:
+                raise RuntimeError("the motor is on fire")
+            return super().step(action)
+
+    with pytest.raises(RuntimeError, match="on fire"):
+        train(Breaking, small_settings(n_envs=1, evaluate_every=0), tmp_path / "run")
+    left = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert left["interrupted"]
+    assert left["env_steps"] == 70
+    load_policy(tmp_path / "run" / "policy-last")
+
+
+def test_observation_statistics_are_of_what_is_acted_on(tmp_path: Path) -> None:
+    """One-step episodes: the observation after each action is final, and never acted on."""
+
+    class Lottery(Line):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            self.position = self.np_random.normal(100, 10, 1).astype(np.float32)
+            self.steps = 0
+            return self.position.copy(), {}
+
+        def step(self, action: Any) -> Any:
+            return np.zeros(1, np.float32), 0.0, True, False, {}
+
+    train(Lottery, small_settings(evaluate_every=0), tmp_path / "run")
+    scale = read_arrays(tmp_path / "run" / "policy-last" / "policy.npz")
+    assert abs(float(scale["scale.mean['']"][0]) - 100) < 3
+    assert 8 < 1 / float(scale["scale.inverse_std['']"][0]) < 12
+
+
 def test_divergence_ends_the_run_with_a_line(tmp_path: Path) -> None:
     with pytest.raises(WoodshedError, match=r"training diverged: .* is not finite at step"):
         train(lambda: Line(reward=3e38), small_settings(gamma=1.0, steps=400), tmp_path / "run")
@@ -199,3 +233,80 @@ def test_ctrl_c_stops_in_good_order(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "result.json").read_text())["interrupted"]
     load_policy(tmp_path / "run" / "policy")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_last_steps_are_reported_too(tmp_path: Path) -> None:
+    run(tmp_path / "run", steps=130)
+    reports = [line for line in _metrics(tmp_path / "run") if "updates" in line]
+    assert [line["env_steps"] for line in reports] == [50, 100, 130]
+
+
+def test_divergence_between_reports_is_found(tmp_path: Path) -> None:
+    settings = small_settings(gamma=1.0, log_every=10**6, evaluate_every=0)
+    with pytest.raises(WoodshedError, match=r"training diverged: [^.]*$"):  # no policy was saved
+        train(lambda: Line(reward=3e38), settings, tmp_path / "run")
+    assert not (tmp_path / "run" / "policy").exists()
+
+
+def test_interrupted_final_evaluation_leaves_policies_and_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Evaluator, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", evaluate_every=0)
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["interrupted"]
+    assert (result["env_steps"], result["updates"], result["episodes"]) == (200, 150, 0)
+    assert result["return_mean"] is None
+    for name in ("policy", "policy-last"):
+        load_policy(tmp_path / "run" / name)
+
+
+def test_one_environment_for_all_is_refused(tmp_path: Path) -> None:
+    one = Line()
+    with pytest.raises(WoodshedError, match="returned the same object twice"):
+        train(lambda: one, small_settings(n_envs=1), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_environments_are_closed_also_where_the_run_cannot_begin(tmp_path: Path) -> None:
+    made: list[Any] = []
+
+    class Closing(Line):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    def make() -> Line:
+        made.append(Closing())
+        return made[-1]  # type: ignore[no-any-return]
+
+    with pytest.raises(WoodshedError, match="no goals"):
+        train(make, small_settings(hindsight="final"), tmp_path / "run")
+    assert len(made) == 3
+    assert all(env.closed for env in made)
+
+
+def test_matrices_as_actions_in_episodes_of_one_step(tmp_path: Path) -> None:
+    shape = (2, 2)
+
+    class Bandit(gymnasium.Env[Any, Any]):
+        observation_space = gymnasium.spaces.Discrete(3)
+        action_space = gymnasium.spaces.Box(-1.0, 1.0, shape, np.float32)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            return int(self.np_random.integers(3)), {}
+
+        def step(self, action: Any) -> Any:
+            assert np.shape(action) == shape
+            return 0, float(np.sum(action)), True, True, {}
+
+    result = train(Bandit, small_settings(steps=60, n_envs=1), tmp_path / "run")
+    assert (result.env_steps, result.updates) == (60, 10)
+    policy = load_policy(tmp_path / "run" / "policy")
+    assert policy(np.array([0, 2])).shape == (2, 2, 2)

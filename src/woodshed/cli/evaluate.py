@@ -48,8 +48,9 @@ def main(args: Sequence[str]) -> int:
     policy = load_policy(
         command.folder / (BEST_POLICY if command.policy == "best" else LAST_POLICY)
     )
-    evaluator = Evaluator(env, command.n_envs, command.seed)
+    evaluator = Evaluator(env, min(command.n_envs, command.episodes), command.seed)
     try:
+        policy.check_spaces(evaluator.observation_space, evaluator.action_space)
         evaluation = evaluator.run(policy, command.episodes)
     finally:
         evaluator.close()

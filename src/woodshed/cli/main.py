@@ -1,5 +1,6 @@
 """`woodshed COMMAND …`."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -7,6 +8,9 @@ from woodshed import __version__
 from woodshed.errors import WoodshedError
 
 Command = Callable[[Sequence[str]], int]
+
+BROKEN_PIPE = 141
+"""What shells call the exit of a program that SIGPIPE ended."""
 
 
 def _train(args: Sequence[str]) -> int:
@@ -61,9 +65,20 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        Exit code: 0, 2 for a user's mistake, 130 after Ctrl-C.
+        Exit code: 0, 2 for a user's mistake, 130 after Ctrl-C, 141 where nobody reads the output.
     """
-    args = list(sys.argv[1:] if args is None else args)
+    try:
+        try:
+            return _run(list(sys.argv[1:] if args is None else args))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # as in `woodshed presets | head -1`
+        # What Python still holds would raise again at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _run(args: list[str]) -> int:
     if not args or args[0] in ("-h", "--help"):
         print(usage())
         return 0 if args else 2

@@ -1,5 +1,6 @@
 """`woodshed plot DIR [DIR …]`."""
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,9 +48,11 @@ def read_evaluations(folder: Path) -> list[dict[str, Any]]:
     path = folder / METRICS_FILE
     try:
         lines = [json.loads(line) for line in path.read_text().splitlines()]
-    except (OSError, ValueError) as error:
+        evaluations = [line for line in lines if "evaluation/return" in line]
+        for line, (axis, _) in itertools.product(evaluations, AXES):
+            float(line[axis])  # there, and a number
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise WoodshedError(f"{path} is missing or damaged: {error}") from None
-    evaluations = [line for line in lines if "evaluation/return" in line]
     if not evaluations:
         raise WoodshedError(f"{path} holds no evaluation yet: nothing to draw")
     return evaluations
@@ -59,7 +62,7 @@ def draw(runs: dict[str, list[dict[str, Any]]], out: Path) -> None:
     """Draw evaluations by run: success where every run reports it, else return.
 
     Raises:
-        WoodshedError: without matplotlib, or for an unknown format.
+        WoodshedError: without matplotlib, for an unknown format, or where nothing can be written.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -72,7 +75,7 @@ def draw(runs: dict[str, list[dict[str, Any]]], out: Path) -> None:
     )
     figure = Figure(figsize=(10, 4), layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    if out.suffix.lstrip(".") not in canvas.get_supported_filetypes():
+    if out.suffix.lstrip(".").lower() not in canvas.get_supported_filetypes():
         raise WoodshedError(
             f"cannot draw a {out.suffix or 'nameless'} file; use .png, .svg or .pdf"
         )
@@ -89,5 +92,8 @@ def draw(runs: dict[str, list[dict[str, Any]]], out: Path) -> None:
     if success:
         left.set_ylim(-0.02, 1.02)
     left.legend(fontsize="small")
-    with replaced_file(out) as aside:
-        figure.savefig(aside, dpi=120)
+    try:
+        with replaced_file(out) as aside:
+            figure.savefig(aside, dpi=120)
+    except OSError as error:
+        raise WoodshedError(f"cannot write {out}: {error.strerror or error}") from None

@@ -43,16 +43,24 @@ def preset_settings(env: str, algorithm: str, preset: str | None = None) -> Sett
     data: dict[str, Any] = {}
     source = "defaults"
     if preset is not None or env in preset_names():
-        file = _find(preset or env)
+        file = _find(env if preset is None else preset)
         source = str(file)
         tables = _parse(file)
         if preset is not None and algorithm not in tables:
             raise WoodshedError(
-                f"preset {preset!r} has no settings for {algorithm}; it has {', '.join(tables)}"
+                f"preset {preset!r} has no settings for {algorithm}; "
+                f"it has {', '.join(tables) or 'none at all'}"
             )
-        data = tables.get(algorithm, {})
-    chosen = {"name": algorithm, **data.get("algorithm", {})}
+        data = _table(tables, algorithm, source)
+    chosen = {"name": algorithm, **_table(data, "algorithm", source)}
     return settings_from_data({**data, "algorithm": chosen}, source)
+
+
+def _table(data: dict[str, Any], name: str, source: str) -> dict[str, Any]:
+    table = data.get(name, {})
+    if not isinstance(table, dict):
+        raise WoodshedError(f"{source}: {name} is {table!r}, expected a table of settings")
+    return table
 
 
 def _find(name: str) -> Traversable:

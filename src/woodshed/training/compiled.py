@@ -12,6 +12,7 @@ from woodshed.learner import make_act, make_update
 from woodshed.replay import Batch
 from woodshed.training.parts import Parts
 from woodshed.training.settings import Settings
+from woodshed.training.updates import exact_ratio
 
 # One function for each algorithm and encoder: jax compiles it once for each shape.
 compiled_act: Callable[..., Any] = lru_cache(maxsize=8)(make_act)
@@ -54,5 +55,5 @@ def compile_ahead(settings: Settings[Any], parts: Parts, scale: Any) -> Future[N
 
 def _updates_at_once(settings: Settings[Any]) -> Iterable[int]:
     """How many updates a vector step can owe: the numbers that compiled shapes are for."""
-    owed = settings.updates_per_step * settings.n_envs
+    owed = exact_ratio(settings.updates_per_step) * settings.n_envs
     return sorted({floor(owed), ceil(owed)} - {0})

@@ -1,5 +1,6 @@
 """Evaluation: how good a policy is, on environments of its own."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.envs import EnvironmentFactory, InProcessVector, Tree
+from woodshed.errors import WoodshedError
 from woodshed.runners import Episode, EpisodeTracker
 
 BatchPolicy = Callable[[Tree], NDArray[Any]]
@@ -47,6 +49,8 @@ class Evaluator:
             seed: of the episodes; another one than the training's.
         """
         self._environments = InProcessVector([env] * lanes, run_seed=seed)
+        self.observation_space = self._environments.observation_space
+        self.action_space = self._environments.action_space
 
     def run(self, policy: BatchPolicy, episodes: int, first: int = 0) -> Evaluation:
         """Play exactly `episodes` episodes, which are settled before the first step.
@@ -57,6 +61,9 @@ class Evaluator:
             policy: acts without exploring.
             episodes: how many.
             first: number of the first one in each lane; the same number, the same episodes.
+
+        Raises:
+            WoodshedError: an episode's return is not finite.
         """
         environments = self._environments
         lanes = environments.n_envs
@@ -69,9 +76,19 @@ class Evaluator:
             observation = step.observation
             for lane, episode in tracker.follow(step).items():
                 if len(played[lane]) < due[lane]:
-                    played[lane].append(episode)
+                    played[lane].append(_checked(episode, lane))
         return Evaluation(tuple(played[i % lanes][i // lanes] for i in range(episodes)))
 
     def close(self) -> None:
         """Close the environments."""
         self._environments.close()
+
+
+def _checked(episode: Episode, lane: int) -> Episode:
+    if not math.isfinite(episode.return_sum):
+        raise WoodshedError(
+            f"the rewards of an evaluation episode in environment {lane} sum to "
+            f"{episode.return_sum}; expected a finite number: the environment's rewards or the "
+            "policy's actions are not"
+        )
+    return episode

@@ -40,4 +40,5 @@ def stop_on_signals() -> Iterator[StopRequest]:
         yield request
     finally:
         for number, handler in zip(signals, previous, strict=True):
-            signal.signal(number, handler)
+            # None: set by other than Python code, which Python cannot set again.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -5,7 +5,6 @@ from typing import Any
 import gymnasium
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from woodshed.connectors import Scale, init_statistics, to_scale, update_statistics
 from woodshed.envs import Tree
@@ -25,10 +24,10 @@ class Normaliser:
         self._rows = 0
         self.scale = self._new_scale()
 
-    def observe(self, observation: Tree, mask: NDArray[np.bool_]) -> None:
-        """Take in observations `[L, …]` of the lanes in `mask` `[L]`, now or a little later."""
-        self._waiting.append(jax.tree.map(lambda leaf: leaf[mask], observation))
-        self._rows += int(np.count_nonzero(mask))
+    def observe(self, observation: Tree) -> None:
+        """Take in the observations `[L, …]` that are acted on next, now or a little later."""
+        self._waiting.append(jax.tree.map(np.array, observation))
+        self._rows += len(jax.tree.leaves(observation)[0])
         if self._rows >= ROWS_AT_ONCE:
             rows = jax.tree.map(lambda *leaves: np.concatenate(leaves), *self._waiting)
             self._statistics = update_statistics(self._statistics, rows)

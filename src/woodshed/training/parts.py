@@ -1,5 +1,6 @@
 """Putting the parts of a run together, from its settings."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +32,6 @@ class Parts:
 
     environments: InProcessVector
     evaluator: Evaluator
-    judge: gymnasium.Env[Any, Any]
-    """Never stepped: the environment whose reward function hindsight asks."""
     buffer: ReplayBuffer
     runner: Runner
     encoder: Encoder
@@ -43,26 +42,28 @@ class Parts:
     key: jax.Array
     """Of exploration."""
 
-    def close(self) -> None:
-        """Close all environments."""
-        self.environments.close()
-        self.evaluator.close()
-        self.judge.close()
 
-
-def make_parts(env: str | EnvironmentFactory, settings: Settings[Any]) -> Parts:
+def make_parts(env: str | EnvironmentFactory, settings: Settings[Any], closing: ExitStack) -> Parts:
     """Make the parts of a run.
 
     Args:
         env: Gymnasium id, or a function that makes an environment.
         settings: of the run.
+        closing: is given the environments to close, those too that were made before an error.
 
     Raises:
         WoodshedError: for an environment that the settings do not fit.
     """
     seeds = derive_seeds(settings.seed)
     environments = InProcessVector([env] * settings.n_envs, seeds.environments, settings.info_keys)
-    judge = make_environment(env)
+    closing.callback(environments.close)
+    judge = make_environment(env)  # never stepped: hindsight asks its reward function
+    closing.callback(judge.close)
+    if any(judge.unwrapped is lane.unwrapped for lane in environments.environments):
+        raise WoodshedError(
+            "the function for the environment returned the same object twice; it must make a new "
+            "environment at each call, since evaluation must not disturb the training's"
+        )
     observation_space = environments.observation_space
     action_space = normalised_actions(environments.action_space)
     keys = settings.policy_keys or None
@@ -82,10 +83,12 @@ def make_parts(env: str | EnvironmentFactory, settings: Settings[Any]) -> Parts:
     runner = Runner(environments, buffer, generator, settings.info_keys)
     key_init, key_act = jax.random.split(jax.random.key(seeds.algorithm))
     action_size = int(np.prod(action_space.shape))
+    most_episodes = max(settings.evaluate_episodes, settings.final_episodes)
+    evaluator = Evaluator(env, min(settings.n_envs, most_episodes), seeds.evaluation)
+    closing.callback(evaluator.close)
     return Parts(
         environments=environments,
-        judge=judge,
-        evaluator=Evaluator(env, settings.n_envs, seeds.evaluation),
+        evaluator=evaluator,
         buffer=buffer,
         runner=runner,
         encoder=encoder,

@@ -4,13 +4,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import jax
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from woodshed.connectors import Encoder, Scale, scale_action
-from woodshed.envs import Tree
+from woodshed.connectors import Encoder, Scale, make_encoder, scale_action
+from woodshed.envs import Tree, bounded_box
 from woodshed.errors import WoodshedError
 from woodshed.files import read_arrays, read_json, replaced_folder, write_arrays, write_json
 from woodshed.training.compiled import compiled_act
@@ -50,6 +51,33 @@ class Policy:
         act = compiled_act(self.algorithm, self.encoder)
         action = act(self.actor, self.scale, observation, jax.random.key(0), explore=False)
         return scale_action(np.asarray(action).reshape(-1, *self.low.shape), self.low, self.high)
+
+    def check_spaces(
+        self, observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any]
+    ) -> None:
+        """Check that the policy can act in an environment of these spaces.
+
+        Raises:
+            WoodshedError: when it was trained for others.
+        """
+        parts = {part.name: part.size for part in self.encoder.parts}
+        try:
+            keys = None if list(parts) == [""] else list(parts)
+            encoder = make_encoder(observation_space, keys, self.encoder.clip)
+        except WoodshedError:
+            encoder = None
+        if encoder != self.encoder:
+            seen = ", ".join(f"{name or 'one array'} of {size}" for name, size in parts.items())
+            raise WoodshedError(
+                f"the policy was trained on other observations: it sees {seen}, but the "
+                f"environment gives {observation_space}"
+            )
+        shape = bounded_box(action_space).shape
+        if shape != self.low.shape:
+            raise WoodshedError(
+                f"the policy was trained for actions of shape {self.low.shape}, but the "
+                f"environment takes {shape}"
+            )
 
 
 def save_policy(folder: Path, policy: Policy) -> None:
@@ -114,8 +142,10 @@ def _fill(template: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
     def take(path: Any, leaf: Any) -> NDArray[Any]:
         name = f"{prefix}{jax.tree_util.keystr(path)}"
         array = arrays[name]
-        if array.shape != leaf.shape:
-            raise ValueError(f"{name} has shape {array.shape}, expected {leaf.shape}")
+        if (array.shape, array.dtype) != (leaf.shape, leaf.dtype):
+            raise ValueError(
+                f"{name} is {array.dtype} {array.shape}, expected {leaf.dtype} {leaf.shape}"
+            )
         return array
 
     return jax.tree_util.tree_map_with_path(take, template)

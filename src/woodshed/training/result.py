@@ -34,7 +34,7 @@ class Result:
     solved_at_seconds: float | None
     """Training seconds up to then."""
     interrupted: bool
-    """Whether the run was stopped before its last step."""
+    """Whether the run was stopped before its last step, or in the final evaluation."""
 
     def write(self, folder: Path) -> None:
         """Write `result.json` into the run folder."""

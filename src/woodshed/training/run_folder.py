@@ -18,11 +18,15 @@ def new_run_folder(out: Path) -> Path:
     """Make the folder of a new run.
 
     Raises:
-        WoodshedError: when something is there already: a run is never written over.
+        WoodshedError: when something is there already, since a run is never written over; or when
+            the folder cannot be made.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise WoodshedError(f"{out} exists already; give another folder with --out, or remove it")
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WoodshedError(f"cannot make the run folder {out}: {error.strerror}") from None
     return out
 
 

@@ -25,7 +25,7 @@ class Settings(Generic[A]):
     seed: int = 0
     """Seed of everything random in the run."""
     steps: int = 100_000
-    """Environment steps to train for, counted over all environments."""
+    """Environment steps to train for, over all environments; the last vector step is made whole."""
     n_envs: int = 4
     """Number of environments that are stepped together."""
     learning_starts: int = 1_000
@@ -86,5 +86,5 @@ class Settings(Generic[A]):
             raise WoodshedError(
                 f"observation_clip is {self.observation_clip}, expected a number above 0"
             )
-        if len(self.n_step) not in (1, 2):
-            raise WoodshedError(f"n_step is {self.n_step}, expected one number or two")
+        if not isinstance(self.n_step, tuple) or len(self.n_step) not in (1, 2):
+            raise WoodshedError(f"n_step is {self.n_step}, expected a tuple of one or two")

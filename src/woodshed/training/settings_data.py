@@ -35,15 +35,17 @@ def settings_to_data(settings: Settings[Any]) -> dict[str, Any]:
     return {**dataclasses.asdict(settings), "algorithm": algorithm_to_data(settings.algorithm)}
 
 
-def algorithm_from_data(data: Mapping[str, Any], source: str) -> Any:
+def algorithm_from_data(data: Any, source: str) -> Any:
     """Make an algorithm of its `name` and settings.
 
     Raises:
         WoodshedError: for an unknown name or setting, a wrong type, a number out of range.
     """
+    if not isinstance(data, Mapping):
+        raise WoodshedError(f"{source}: algorithm is {data!r}, expected a table of settings")
     values = dict(data)
     name = values.pop("name", None)
-    if name not in ALGORITHMS:
+    if name not in list(ALGORITHMS):  # a list: the name may be anything, also not hashable
         raise WoodshedError(
             f"{source}: algorithm {name!r} is unknown; there is {', '.join(ALGORITHMS)}"
         )

@@ -2,7 +2,8 @@
 
 from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +62,19 @@ def train(
     """
     clock = Clock()
     with ExitStack() as closing:
-        parts = make_parts(env, settings)
-        closing.callback(parts.close)
+        parts = make_parts(env, settings, closing)
         folder = new_run_folder(out)
         write_settings(folder, env, settings)
         metrics = MetricsWriter(folder)
         closing.callback(metrics.close)
-        stop = closing.enter_context(stop_on_signals())
         run = _Run(settings, parts, folder, metrics, reporter or SilentReporter(), clock)
-        run.loop(stop)
+        try:
+            with stop_on_signals() as stop:
+                run.loop(stop)
+        except BaseException:
+            with suppress(Exception):  # the error that ended the run is the one to tell
+                run.finish(interrupted=True)
+            raise
         return run.finish(interrupted=stop.asked)
 
 
@@ -114,9 +119,14 @@ class _Run:
             self.step(action)
             if _passes(before, self.env_steps, settings.log_every):
                 self.report()
-            if _passes(before, self.env_steps, settings.evaluate_every) and self.updates:
+            due = _passes(before, self.env_steps, settings.evaluate_every) and self.updates
+            if due and self.env_steps < settings.steps:
                 self.evaluate()
         self.learn(self.sample_owed())
+        if self.env_steps > self.reported[0]:
+            self.report()
+        if settings.evaluate_every and self.updates and not stop.asked:
+            self.evaluate()  # after the last updates, so that they can be the best
 
     def choose_action(self) -> NDArray[np.float32]:
         """`[L, …]` in [-1, 1]: uniform before learning starts, then the policy's."""
@@ -147,7 +157,7 @@ class _Run:
         """Step the environments once."""
         step, ended = self.parts.runner.step(action)
         if self.parts.normaliser is not None:
-            self.parts.normaliser.observe(step.next_observation, step.stepped)
+            self.parts.normaliser.observe(step.observation)
         self.env_steps += int(step.stepped.sum())
         self.recent.extend(ended)
         self.reporter.advance(self.env_steps)
@@ -196,10 +206,10 @@ class _Run:
 
     def divergence(self, broken: list[str]) -> WoodshedError:
         """The error that numbers which are no longer finite call for."""
+        saved = "" if self.best is None else f". The best policy so far is in {self.folder}"
         return WoodshedError(
             f"training diverged: {', '.join(broken)} is not finite at step {self.env_steps:,}; "
-            "lower the learning rate, or check the scale of the rewards. The best policy so far "
-            f"is in {self.folder}"
+            f"lower the learning rate, or check the scale of the rewards{saved}"
         )
 
     def evaluate(self) -> None:
@@ -241,27 +251,39 @@ class _Run:
         seconds = self.clock.seconds
         last = self.policy()
         save_policy(self.folder / LAST_POLICY, last)
-        if self.best is None:
+        if self.best is None and _all_finite(last.actor):
             save_policy(self.folder / BEST_POLICY, last)
-        final = None
-        if not interrupted:
-            best = last if self.best is None else self.best[1]
-            final = self.parts.evaluator.run(best, self.settings.final_episodes, first=HELD_OUT)
         step, solved_seconds = self.solved or (None, None)
         result = Result(
-            success_rate=None if final is None else final.success_rate,
-            return_mean=None if final is None else final.return_mean,
-            episodes=0 if final is None else len(final.episodes),
+            success_rate=None,
+            return_mean=None,
+            episodes=0,
             env_steps=self.env_steps,
             updates=self.updates,
             train_seconds=seconds,
             steps_per_second=self.env_steps / seconds,
             solved_at_step=step,
             solved_at_seconds=solved_seconds,
-            interrupted=interrupted,
+            interrupted=True,
+        )
+        result.write(self.folder)  # stands if the final evaluation does not come to its end
+        if interrupted:
+            return result
+        best = last if self.best is None else self.best[1]
+        final = self.parts.evaluator.run(best, self.settings.final_episodes, first=HELD_OUT)
+        result = replace(
+            result,
+            success_rate=final.success_rate,
+            return_mean=final.return_mean,
+            episodes=len(final.episodes),
+            interrupted=False,
         )
         result.write(self.folder)
         return result
+
+
+def _all_finite(tree: Any) -> bool:
+    return all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(tree))
 
 
 def _passes(before: int, now: int, every: int) -> bool:
