@@ -140,7 +140,7 @@ class ReferenceReplay:
 
     def pushed(self, lane: int) -> int:
         """How many rows were ever pushed to a lane."""
-        return sum(len(episode.rows) for episode in self.lanes[lane])
+        return self.lanes[lane][-1].last + 1 if self.lanes[lane] else 0
 
     def oldest(self, lane: int) -> int:
         """Number of the oldest row that a lane still holds."""
@@ -161,4 +161,8 @@ class ReferenceReplay:
 
     def __len__(self) -> int:
         """How many rows can be sampled."""
-        return sum(1 for _ in self.places())
+        return sum(
+            max(0, episode.last - max(self.oldest(lane), episode.first))
+            for lane in range(self.n_envs)
+            for episode in self.lanes[lane]
+        )

@@ -1,5 +1,6 @@
 """Random histories of writing, as Hypothesis strategies; small plans that shrink well."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -13,6 +14,9 @@ from tests.replay.worlds import Kind
 
 Ending = Literal["terminated", "truncated", "both", "cut"]
 Strategy = Literal["future", "geometric", "final", "episode", "random"]
+
+EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "160"))
+"""Histories of one run of the comparison with the reference, over all of its cases."""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,11 @@
 
 Windows and sequences are drawn in turns, from buffers with every source of goals and both ways to
 pick rows; with priorities, batches are kept for a while and then given new ones.
-The number of histories per run is 240, shared by the cases; the environment variable
+The number of histories per run is 160, shared by the cases; the environment variable
 WOODSHED_EXAMPLES sets another (`WOODSHED_EXAMPLES=10000 pytest tests/replay/...`).
 Histories are the same in every run.
 """
 
-import os
 from collections import deque
 from itertools import product
 from typing import Any
@@ -20,7 +19,7 @@ from tests.reference.goals import Source
 from tests.replay import worlds
 from tests.replay.checks import Checker
 from tests.replay.filling import Filled, make, scribble, update, write
-from tests.replay.histories import Add, Plan, plans, play
+from tests.replay.histories import EXAMPLES, Add, Plan, plans, play
 
 SOURCES: dict[str, Source | None] = {
     "none": None,
@@ -40,7 +39,6 @@ SOURCES: dict[str, Source | None] = {
     "two": {"final": 0.5, "geometric": 0.5, "random": 0.0},
 }
 CASES = list(product(SOURCES, ("uniform", "prioritised")))
-EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "240"))
 MOST_SEQUENCES = 12
 """A batch of them: the reference takes its time."""
 

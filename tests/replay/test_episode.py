@@ -14,9 +14,8 @@ from tests.reference.replay import Ending, same, take
 from tests.replay import worlds
 from tests.replay.drawing import HISTORY
 from tests.replay.filling import fill, make_buffer, scribble
-from tests.replay.histories import Add, Plan, plans, play
+from tests.replay.histories import EXAMPLES, Add, Plan, plans, play
 from tests.replay.line import POSITION, rows, write_episode
-from tests.replay.test_against_reference import EXAMPLES
 
 from woodshed.replay import Episode, ReplayBuffer
 

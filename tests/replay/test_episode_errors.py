@@ -51,6 +51,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("observation", {"observation": np.arange(2.0, 4 + T)[:, None]}),
     ("observation", {"observation": np.arange(2.0, 3 + T)}),
     ("observation", {"observation": {"observation": np.arange(2.0, 3 + T)[:, None]}}),
+    ("observation", {"observation": np.float64(2.0)}),
     ("action", {"action": np.zeros((T + 1, 1))}),
     ("action", {"action": np.zeros((T, 2))}),
     ("reward", {"reward": np.zeros((T, 1))}),
@@ -94,8 +95,8 @@ def test_a_piece_that_does_not_go_on_where_its_lane_is_open() -> None:
     buffer.extend(1, piece(start=3.0))  # there an episode may begin anywhere
 
 
-@pytest.mark.parametrize("lane", [-1, 2, 100])
-def test_a_lane_that_is_not_there(lane: int) -> None:
+@pytest.mark.parametrize("lane", [-1, 2, 100, 0.5])
+def test_a_lane_that_is_not_there(lane: Any) -> None:
     buffer = make()
     with pytest.raises(WoodshedError, match=r"\blane\b"):
         buffer.extend(lane, GOOD)

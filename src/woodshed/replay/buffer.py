@@ -16,7 +16,7 @@ from woodshed.replay.draw import Drawn, draw
 from woodshed.replay.episode import Episode, check_episode, read_episode
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.memory import check_fits, format_bytes
-from woodshed.replay.priorities import Priorities, check_priorities, give_priorities
+from woodshed.replay.priorities import Priorities, give_priorities, leaves_of
 from woodshed.replay.recipe import whole_number, write_recipe
 from woodshed.replay.records import layout_record
 from woodshed.replay.sampling import collect_windows
@@ -196,7 +196,7 @@ class ReplayBuffer:
         Raises:
             WoodshedError: as `add`. Nothing is written then.
         """
-        if not 0 <= lane < self.n_envs:
+        if whole_number(lane, "lane", 0) >= self.n_envs:
             raise WoodshedError(f"lane is {lane}, expected 0 to {self.n_envs - 1}")
         step = check_episode(self._layout, episode)
         count = step.ending.size
@@ -280,14 +280,14 @@ class ReplayBuffer:
         priorities = self._recipe.priorities
         if priorities is None:
             raise WoodshedError("the replay has no priorities: make it with Priorities(...)")
-        given = np.asarray(priority, np.float64)
-        handle = np.asarray(handle, np.int64)
-        check_priorities(given, handle.size)
+        given, named = np.asarray(priority, np.float64), np.asarray(handle)
+        rows = self.n_envs * self.rows_per_lane
+        leaves = leaves_of(named, given, priorities.alpha, rows)
         with self._lock:
             self._largest_priority = max(self._largest_priority, float(given.max(initial=0.0)))
             store = self._store
             dropped = int(
-                give_priorities(store.episodes, store.tree, handle, given**priorities.alpha)
+                give_priorities(store.episodes, store.tree, named.astype(np.int64), leaves)
             )
             self.stale_priorities += dropped
         return dropped

@@ -109,4 +109,7 @@ def read_episode(
 def _slice(tree: TreeLike, part: slice) -> Tree:
     if isinstance(tree, dict):
         return {key: _slice(child, part) for key, child in tree.items()}
-    return np.asarray(tree)[part]
+    array = np.asarray(tree)
+    if array.ndim == 0:
+        raise WoodshedError("an episode's observation is a single number, expected `[T + 1, …]`")
+    return array[part]

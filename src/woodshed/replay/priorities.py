@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,17 +48,42 @@ class Priorities:
         return self.beta + share * (self.beta_end - self.beta)
 
 
-def check_priorities(priority: NDArray[np.float64], batch: int) -> None:
-    """Check what a learner gives.
+def leaves_of(
+    handle: NDArray[Any], priority: NDArray[np.float64], alpha: float, rows: int
+) -> NDArray[np.float64]:
+    """What the sum-tree is to hold for the priorities that a learner gives: their power alpha.
+
+    A priority of 0 stays 0, whatever the power.
+
+    Args:
+        handle: `[B]` whole numbers.
+        priority: `[B]`.
+        alpha: the exponent.
+        rows: of the whole store; the sum of so many must be finite.
 
     Raises:
-        WoodshedError: for another shape than `[batch]`, or a number that is no priority.
+        WoodshedError: for other shapes, or a number that is no priority.
     """
-    if priority.shape != (batch,):
-        raise WoodshedError(f"priority has shape {priority.shape}, expected ({batch},) as handle")
+    if handle.ndim != 1 or handle.dtype.kind not in "iu":
+        raise WoodshedError(
+            f"handle is {handle.dtype} of shape {handle.shape}, expected a batch's handle"
+        )
+    if priority.shape != handle.shape:
+        raise WoodshedError(
+            f"priority has shape {priority.shape}, expected {handle.shape} as handle"
+        )
     bad = ~(np.isfinite(priority) & (priority >= 0))
     if bad.any():
         raise WoodshedError(f"a priority is {priority[bad][0]}, expected finite and at least 0")
+    with np.errstate(over="ignore"):
+        leaves = np.where(priority > 0, priority**alpha, 0.0)
+        too_large = ~np.isfinite(leaves * rows)
+    if too_large.any():
+        raise WoodshedError(
+            f"a priority is {priority[too_large][0]}, too large: to the power of {alpha}, {rows:,} "
+            "of them have no finite sum"
+        )
+    return leaves
 
 
 def importance_weights(
