@@ -36,10 +36,10 @@ def copy_words(words, lane, row, first, count, out, b, start):  # type: ignore[n
 
 
 @kernel
-def copy_rows(words, lane, row, first, out):  # type: ignore[no-untyped-def]
-    """Copy words of some rows: as many as `out` `[B, …]` holds, from word `first` of each on."""
+def copy_rows(words, lane, row, out):  # type: ignore[no-untyped-def]
+    """Copy the records of some rows to `out` `[B, W]`."""
     for b in range(row.size):
-        copy_words(words, lane[b], row[b], first, out.shape[1], out, b, 0)
+        copy_words(words, lane[b], row[b], 0, words.shape[2], out, b, 0)
 
 
 @kernel

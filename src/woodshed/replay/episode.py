@@ -93,7 +93,7 @@ def read_episode(
     last = first + rows_left(episodes, lane, first)
     rows = np.arange(first, last + 1)
     words = np.empty((rows.size, layout.words), np.uint32)
-    copy_rows(store.words, np.full(rows.size, lane), rows, 0, words)
+    copy_rows(store.words, np.full(rows.size, lane), rows, words)
     records = as_records(words, layout.dtype)
     bits = int(episodes.ending[lane, (last - 1) % episodes.ending.shape[1]])
     found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]

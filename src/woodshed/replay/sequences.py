@@ -19,8 +19,7 @@ from woodshed.replay.records import as_records
 from woodshed.replay.reduce import reduce_one
 from woodshed.replay.relabel import relabel
 from woodshed.replay.store import Store, first_row, rows_left
-from woodshed.replay.stream import below
-from woodshed.replay.windows import Windows
+from woodshed.replay.windows import Windows, draw_length
 
 
 class Shape(NamedTuple):
@@ -73,7 +72,7 @@ def collect_sequences(store: Store, recipe: Recipe, drawn: Drawn, shape: Shape) 
     words = np.empty((batch, steps + farthest, layout.words), np.uint32)
     words_acted = np.empty((batch, steps, layout.words), np.uint32)
     _copy_observations(store.words, seen, recipe.goal_places, words.reshape(-1, layout.words))
-    copy_rows(store.words, acted.lane, acted.row, 0, words_acted.reshape(-1, layout.words))
+    copy_rows(store.words, acted.lane, acted.row, words_acted.reshape(-1, layout.words))
     return SequenceBatch(
         observation=view_observation(layout, as_records(words, layout.dtype)),
         action=as_records(words_acted, layout.dtype)["action"],
@@ -134,7 +133,7 @@ def _reduce(words, episodes, stream, windows, settings, reduced):  # type: ignor
             row = picked.row[b] - burn_in + t
             if row < start or row >= last or ended:
                 continue
-            n = low if low == high else low + below(stream, high - low + 1)
+            n = draw_length(stream, low, high)
             reward[b, t], discount[b, t], steps[b, t] = reduce_one(
                 stored_reward,
                 episodes,
@@ -178,7 +177,7 @@ def _rows(picked: Windows, whole: Windows, behind: int, count: int, most: NDArra
 def _copy_observations(words, rows, goals, out):  # type: ignore[no-untyped-def]
     """Copy the records of rows to `out` `[B, W]`, with the new goals."""
     achieved, desired, width = goals
-    copy_rows(words, rows.lane, rows.row, 0, out)
+    copy_rows(words, rows.lane, rows.row, out)
     for b in range(rows.row.size):
         if rows.goal_row[b] >= 0:
             goal_lane, goal_row = rows.goal_lane[b], rows.goal_row[b]

@@ -36,8 +36,14 @@ def empty_windows(batch: int) -> Windows:
 
 
 @kernel
+def draw_length(stream, low, high):  # type: ignore[no-untyped-def]
+    """n, uniform in the closed range low … high; a range of one number draws nothing."""
+    return low if low == high else low + below(stream, high - low + 1)
+
+
+@kernel
 def measure(episodes, stream, windows, low, high):  # type: ignore[no-untyped-def]
     """Fill `steps`: n, uniform in the closed range low … high, but never past the episode's end."""
     for b in range(windows.row.size):
-        n = low if low == high else low + below(stream, high - low + 1)
+        n = draw_length(stream, low, high)
         windows.steps[b] = min(n, rows_left(episodes, windows.lane[b], windows.row[b]))
