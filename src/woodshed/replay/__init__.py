@@ -7,7 +7,16 @@ for hindsight, `reduce` to reward and discount, `collect` the arrays.
 from woodshed.replay.batch import Batch, SequenceBatch
 from woodshed.replay.buffer import ReplayBuffer
 from woodshed.replay.episode import Episode
+from woodshed.replay.frames import FrameStack
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.priorities import Priorities
 
-__all__ = ["Batch", "Episode", "Hindsight", "Priorities", "ReplayBuffer", "SequenceBatch"]
+__all__ = [
+    "Batch",
+    "Episode",
+    "FrameStack",
+    "Hindsight",
+    "Priorities",
+    "ReplayBuffer",
+    "SequenceBatch",
+]

@@ -1,6 +1,5 @@
 """The replay buffer: episodes in, batches out."""
 
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,16 +10,19 @@ from numpy.typing import DTypeLike, NDArray
 from woodshed.errors import WoodshedError
 from woodshed.replay import store as _store
 from woodshed.replay.batch import Batch, SequenceBatch
+from woodshed.replay.batch_layout import BatchLayout
 from woodshed.replay.collect import blank_batch
-from woodshed.replay.draw import Drawn, draw
+from woodshed.replay.draw import Room, make_room
 from woodshed.replay.episode import Episode, check_episode, read_episode
+from woodshed.replay.frames import FrameStack, check_frames
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.memory import check_fits, format_bytes
-from woodshed.replay.priorities import Priorities, give_priorities, leaves_of
+from woodshed.replay.priorities import Priorities, update
 from woodshed.replay.recipe import whole_number, write_recipe
 from woodshed.replay.records import layout_record
-from woodshed.replay.sampling import collect_windows
-from woodshed.replay.sequences import Shape, collect_sequences
+from woodshed.replay.sampling import sample_windows
+from woodshed.replay.sequences import Shape, sample_sequences, seen_steps
+from woodshed.replay.sharing import Sharing
 from woodshed.replay.tree import TreeLike, leaves_of_space
 from woodshed.replay.writing import Staging, Step, check_step, flags, make_staging, write
 
@@ -34,7 +36,9 @@ class ReplayBuffer:
     the number of episode ends in it, which is the capacity for one long episode, and
     `rows_per_lane * T / (T + 1)` on average for episodes of T steps.
 
-    One thread may write while others sample; a lock makes each call whole.
+    Several threads may sample at once, and others write: a call that writes waits for those that
+    sample, and the other way round, so each sees whole rows. A function of hindsight is called in
+    the middle of a sample: it must not call the buffer.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class ReplayBuffer:
         n_step: int | tuple[int, int] = 1,
         hindsight: Hindsight | None = None,
         priorities: Priorities | None = None,
+        frames: FrameStack | None = None,
         info_space: Mapping[str, gymnasium.Space[Any]] | None = None,
         seed: int = 0,
         float_dtype: DTypeLike = np.float32,
@@ -65,6 +70,7 @@ class ReplayBuffer:
             hindsight: goals to replace, or None. Needs a Dict observation space with
                 `achieved_goal` and `desired_goal`.
             priorities: how rows are picked by priority; None picks all alike.
+            frames: how many observations are stacked when sampled; None: each stands alone.
             info_space: spaces of the info keys to store; `compute_reward` gets them.
             seed: of the one generator that all sampling draws from.
             float_dtype: what floating observations, actions and info are stored as. Rewards are
@@ -96,8 +102,15 @@ class ReplayBuffer:
         ]
         self._layout = layout_record(observation_leaves, action_leaf, info_leaves)
 
+        stacking = check_frames(frames, observation_leaves)
+        if self.rows_per_lane <= stacking.k:
+            raise WoodshedError(
+                f"capacity is {self.capacity:,}, of which each of {self.n_envs} environments has "
+                f"{self.rows_per_lane - 1:,} transitions; expected {stacking.k:,} or more, the "
+                "frames of a stack"
+            )
         self._recipe = write_recipe(
-            self._layout,
+            BatchLayout(self._layout, stacking),
             gamma=gamma,
             n_step=n_step,
             hindsight=hindsight,
@@ -106,29 +119,31 @@ class ReplayBuffer:
             info_space=info_space,
             float_dtype=float_dtype,
         )
-        self.gamma = self._recipe.gamma
+        self.gamma = float(gamma)
 
         size = self.n_envs, self.rows_per_lane, self._layout
         prioritised = priorities is not None
         self.nbytes = _store.expected_bytes(*size, prioritised=prioritised)
         check_fits(self.nbytes, f"a replay of {self.capacity:,} transitions")
-        if self.n_envs * self.rows_per_lane >= 2**32:
+        if self.n_envs * self.rows_per_lane >= 2**32 or self.rows_per_lane >= _store.LONGEST:
             raise WoodshedError(
-                f"capacity is {capacity:,}, expected less than 2^32 rows over all lanes"
+                f"capacity is {capacity:,}, expected less than 2^32 rows over all lanes and 2^28 "
+                "in each"
             )
         self._store = _store.allocate(*size, prioritised=prioritised)
         self._largest_priority = 1.0
         self._written = 0
         self.stale_priorities = 0
         self._generator = np.random.default_rng(seed)
-        self._lock = threading.Lock()
+        self._sharing = Sharing()
+        self._rooms: list[Room] = []
 
         self._all_lanes = np.arange(self.n_envs)
         self._staging = make_staging(self._layout, self.n_envs)
 
     def __len__(self) -> int:
         """Number of transitions that can be sampled now."""
-        return int(self._store.episodes.sampleable.sum())
+        return int(self._store.episodes.lanes[:, _store.SAMPLEABLE].sum())
 
     def __repr__(self) -> str:
         return (
@@ -180,7 +195,7 @@ class ReplayBuffer:
         lane_of = self._all_lanes
         if mask is not None:
             lane_of = np.where(flags(mask, "mask", self.n_envs), lane_of, -1)
-        with self._lock:
+        with self._sharing.writing:
             self._write(self._staging, step, lane_of)
 
     def extend(self, lane: int, episode: Episode) -> None:
@@ -200,10 +215,10 @@ class ReplayBuffer:
             raise WoodshedError(f"lane is {lane}, expected 0 to {self.n_envs - 1}")
         step = check_episode(self._layout, episode)
         count = step.ending.size
-        with self._lock:
+        with self._sharing.writing:
             self._write(make_staging(self._layout, count), step, np.full(count, lane))
             if episode.ending == "cut":
-                _store.cut(self._store.episodes, np.arange(self.n_envs) == lane)
+                _store.cut(self._store.episodes, self._all_lanes == lane)
 
     def episodes(self) -> Iterator[Episode]:
         """The stored episodes, lane by lane, oldest first, each a copy of its own.
@@ -213,7 +228,7 @@ class ReplayBuffer:
         for lane in range(self.n_envs):
             row = 0
             while True:
-                with self._lock:
+                with self._sharing.reading:
                     found = read_episode(self._store, self._layout, lane, row)
                 if found is None:
                     break
@@ -227,7 +242,7 @@ class ReplayBuffer:
             mask: `[n_envs]` bool, the lanes to cut; all by default. Lanes without an open episode
                 stay as they are.
         """
-        with self._lock:
+        with self._sharing.writing:
             _store.cut(self._store.episodes, self._lanes(mask))
 
     def sample(self, batch_size: int) -> Batch:
@@ -240,8 +255,12 @@ class ReplayBuffer:
             WoodshedError: when nothing can be sampled yet.
         """
         batch_size = whole_number(batch_size, "batch_size")
-        with self._lock:
-            return collect_windows(self._store, self._recipe, self._draw(batch_size))
+        most = batch_size * self._recipe.numbers.high
+        with self._sharing.reading:
+            room = self._take_room(batch_size, most)
+            batch = sample_windows(self._store, self._recipe, room, self._beta())
+        self._rooms.append(room)
+        return batch
 
     def sample_sequences(self, batch_size: int, length: int, burn_in: int = 0) -> SequenceBatch:
         """Draw sequences of steps, each from one episode, with one goal each.
@@ -259,8 +278,12 @@ class ReplayBuffer:
         """
         batch_size = whole_number(batch_size, "batch_size")
         shape = Shape(whole_number(burn_in, "burn_in", 0), whole_number(length, "length"))
-        with self._lock:
-            return collect_sequences(self._store, self._recipe, self._draw(batch_size), shape)
+        most = batch_size * seen_steps(self._recipe, shape)
+        with self._sharing.reading:
+            room = self._take_room(batch_size, most)
+            batch = sample_sequences(self._store, self._recipe, room, shape, self._beta())
+        self._rooms.append(room)
+        return batch
 
     def update_priorities(self, handle: NDArray[np.int64], priority: NDArray[Any]) -> int:
         """Give sampled rows the priorities that their errors call for.
@@ -280,26 +303,33 @@ class ReplayBuffer:
         priorities = self._recipe.priorities
         if priorities is None:
             raise WoodshedError("the replay has no priorities: make it with Priorities(...)")
-        given, named = np.asarray(priority, np.float64), np.asarray(handle)
-        rows = self.n_envs * self.rows_per_lane
-        leaves = leaves_of(named, given, priorities.alpha, rows)
-        with self._lock:
-            self._largest_priority = max(self._largest_priority, float(given.max(initial=0.0)))
-            store = self._store
-            dropped = int(
-                give_priorities(store.episodes, store.tree, named.astype(np.int64), leaves)
-            )
+        with self._sharing.writing:
+            dropped, largest = update(self._store, priorities.alpha, handle, priority)
+            self._largest_priority = max(self._largest_priority, largest)
             self.stale_priorities += dropped
         return dropped
 
     def blank(self, batch_size: int) -> Batch:
         """A batch of zeros, of the shapes and dtypes that `sample` gives: to compile ahead with."""
-        return blank_batch(self._recipe, whole_number(batch_size, "batch_size"))
+        return blank_batch(self._recipe.layout, whole_number(batch_size, "batch_size"))
 
-    def _draw(self, batch_size: int) -> Drawn:
+    def _take_room(self, batch_size: int, most: int) -> Room:
+        """Room for a sample, its stream begun; that of the last one where it has the same size.
+
+        Each of several threads has its own, since a list gives an item to one of them only.
+        """
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = None
+        if room is None or room.plan.shape[1] != batch_size or len(room.asked) < most:
+            room = make_room(self._store, self._recipe, batch_size, most)
+        room.stream[0] = self._generator.bit_generator.random_raw()
+        return room
+
+    def _beta(self) -> float:
         priorities = self._recipe.priorities
-        beta = 0.0 if priorities is None else priorities.beta_after(self._written)
-        return draw(self._store, self._recipe, self._generator, batch_size, beta)
+        return 0.0 if priorities is None else priorities.beta_after(self._written)
 
     def _leaf(self, priority: float) -> float:
         priorities = self._recipe.priorities
@@ -310,5 +340,5 @@ class ReplayBuffer:
 
     def _write(self, staging: Staging, step: Step, lane_of: NDArray[np.int64]) -> None:
         leaf = self._leaf(self._largest_priority)
-        write(self._store, self._layout, staging, step, lane_of, leaf)
+        write(self._store, self._layout, staging, step, lane_of, leaf, self._recipe.numbers.behind)
         self._written += int(np.count_nonzero(lane_of >= 0))

@@ -1,116 +1,121 @@
 """Collect: the arrays of a batch, copied out of the store once its windows are known.
 
-The rows of a batch are records too: the start row's, then the observation after the window. So a
-row is copied in two runs of words, and the batch's arrays are views into one buffer.
+A row of a batch is a run of words too, see `BatchLayout`; so the batch's arrays are views into one
+buffer.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from woodshed.replay.batch import Batch
+from woodshed.replay.batch_layout import COUNT, FRAMES, SOURCE, TARGET, BatchLayout
 from woodshed.replay.kernel import kernel
-from woodshed.replay.recipe import Recipe
-from woodshed.replay.records import RecordLayout, as_records
-from woodshed.replay.tree import Tree, unflatten
+from woodshed.replay.machine import copy_items, prefetch_words
+from woodshed.replay.records import as_records
+from woodshed.replay.store import wrap
+
+MOST_FETCHED = 1024
+"""Words of a window that are asked for ahead; the rest of an image the processor expects."""
+
+AHEAD = 24
+"""Windows that are on their way from memory while one is copied."""
 
 
 @kernel
-def copy_words(words, lane, row, first, count, out, b, start):  # type: ignore[no-untyped-def]
+def copy_words(words, lane, place, first, count, out, b, start):  # type: ignore[no-untyped-def]
     """Copy words `first … first + count - 1` of a row's record to `out[b, start:]`.
 
     Args:
         words: `[L, R, W]`, the records.
         lane: of the row.
-        row: its number.
+        place: of the row in its lane's ring.
         first: the first word to copy.
         count: how many.
-        out: `[B, …]` words.
+        out: `[B, …]` words, contiguous.
         b: row of `out`.
         start: where in it.
     """
-    place = row % words.shape[1]
-    for word in range(count):
-        out[b, start + word] = words[lane, place, first + word]
+    _, rows, record_words = words.shape
+    source = (lane * rows + place) * record_words + first
+    copy_items(out, b * out.shape[1] + start, words, source, count)
 
 
 @kernel
-def copy_rows(words, lane, row, out):  # type: ignore[no-untyped-def]
-    """Copy the records of some rows to `out` `[B, W]`."""
-    for b in range(row.size):
-        copy_words(words, lane[b], row[b], 0, words.shape[2], out, b, 0)
+def fetch_window(words, windows, b, numbers):  # type: ignore[no-untyped-def]
+    """Ask the processor for the records of window b, and for its new goal."""
+    count = windows.steps[b] * words.shape[2] + numbers.observation_words
+    prefetch_words(words, windows.lane[b], windows.place[b], 0, min(count, MOST_FETCHED))
+    if windows.goal_place[b] >= 0:
+        lane, place = windows.goal_lane[b], windows.goal_place[b]
+        prefetch_words(words, lane, place, numbers.achieved, numbers.goal_words)
 
 
 @kernel
-def copy_windows(words, windows, observation_words, goals, out, handle, relabelled):  # type: ignore[no-untyped-def]
-    """Copy start rows, the observations after the windows, and the new goals.
+def copy_observation(words, lane, place, since, runs, numbers, out, b, start):  # type: ignore[no-untyped-def]
+    """Copy a row's observation to `out[b, start:]`, with the frames before it that are stacked.
 
     Args:
         words: `[L, R, W]`, the records.
-        windows: with their final number of steps.
-        observation_words: length of an observation.
-        goals: `GoalPlaces`.
-        out: `[B, W + observation_words]` uint32, filled.
-        handle: `[B]`, filled.
-        relabelled: `[B]`, filled.
+        lane: of the row.
+        place: of the row in its lane's ring.
+        since: steps since the episode's first row; counts where frames are stacked.
+        runs: `BatchLayout.runs`.
+        numbers: `Numbers`.
+        out: `[B, …]` words, contiguous.
+        b: row of `out`.
+        start: where in it.
     """
-    lanes, _, record_words = words.shape
-    achieved, desired, width = goals
-    for b in range(windows.row.size):
-        lane, row, goal_row = windows.lane[b], windows.row[b], windows.goal_row[b]
-        copy_words(words, lane, row, 0, record_words, out, b, 0)
-        row_next = row + windows.steps[b]
-        copy_words(words, lane, row_next, 0, observation_words, out, b, record_words)
-        handle[b] = row * lanes + lane
-        relabelled[b] = goal_row >= 0
-        if goal_row >= 0:
-            goal_lane = windows.goal_lane[b]
-            copy_words(words, goal_lane, goal_row, achieved, width, out, b, desired)
-            copy_words(words, goal_lane, goal_row, achieved, width, out, b, record_words + desired)
+    if numbers.behind == 0:
+        copy_words(words, lane, place, 0, numbers.observation_words, out, b, start)
+        return
+    for run in range(runs.shape[0]):
+        source, count = runs[run, SOURCE], runs[run, COUNT]
+        target = start + runs[run, TARGET]
+        for back in range(runs[run, FRAMES] - 1, -1, -1):
+            if back > since and numbers.zero_padding:
+                for word in range(count):
+                    out[b, target + word] = 0
+            else:
+                at = wrap(place - min(back, since), words.shape[1])
+                copy_words(words, lane, at, source, count, out, b, target)
+            target += count
 
 
-def view_observation(layout: RecordLayout, records: NDArray[Any], following: bool = False) -> Tree:
-    """The observations in records `[...]` as a tree; `following` the ones after the windows."""
-    names = layout.following_names if following else layout.observation_names
-    return unflatten(layout.observation_leaves, [records[name] for name in names])
+@kernel
+def copy_step(words, lane, place, since, runs, numbers, out, b):  # type: ignore[no-untyped-def]
+    """Copy a row's observation and action to `out[b]`; for the arguments see `copy_observation`."""
+    if numbers.behind == 0:  # in one run, as they are stored
+        copy_words(words, lane, place, 0, numbers.row_action + numbers.action_words, out, b, 0)
+        return
+    copy_observation(words, lane, place, since, runs, numbers, out, b, 0)
+    start, count = numbers.action, numbers.action_words
+    copy_words(words, lane, place, start, count, out, b, numbers.row_action)
 
 
-def view_batch(
-    recipe: Recipe,
-    words: NDArray[np.uint32],
-    *,
-    reward: NDArray[np.float32],
-    discount: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    handle: NDArray[np.int64],
-    steps: NDArray[np.int32],
-    relabelled: NDArray[np.bool_],
-) -> Batch:
-    """See copied rows `[B, W + observation words]` as a batch, with what was computed for it."""
-    layout = recipe.layout
-    records = as_records(words, layout.batch_dtype)
-    return Batch(
-        observation=view_observation(layout, records),
-        action=records["action"],
-        reward=reward,
-        discount=discount,
-        next_observation=view_observation(layout, records, following=True),
-        weight=weight,
-        handle=handle,
-        steps=steps,
-        relabelled=relabelled,
-    )
+@kernel
+def copy_goal(words, windows, b, numbers, out, row, start):  # type: ignore[no-untyped-def]
+    """Put the new goal of window b, if it has one, into an observation at `out[row, start:]`."""
+    if windows.goal_place[b] >= 0:
+        copy_words(
+            words,
+            windows.goal_lane[b],
+            windows.goal_place[b],
+            numbers.achieved,
+            numbers.goal_words,
+            out,
+            row,
+            start + numbers.row_goal,
+        )
 
 
-def blank_batch(recipe: Recipe, batch: int) -> Batch:
+def blank_batch(layout: BatchLayout, batch: int) -> Batch:
     """A batch of zeros."""
-    layout = recipe.layout
-    return view_batch(
-        recipe,
-        np.zeros((batch, layout.words + layout.observation_words), np.uint32),
+    rows = as_records(np.zeros((batch, layout.words), np.uint32), layout.dtype)
+    return Batch(
+        observation=layout.view(rows),
+        action=rows["action"],
         reward=np.zeros(batch, np.float32),
         discount=np.zeros(batch, np.float32),
+        next_observation=layout.view(rows, following=True),
         weight=np.zeros(batch, np.float32),
         handle=np.zeros(batch, np.int64),
         steps=np.zeros(batch, np.int32),

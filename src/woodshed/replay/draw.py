@@ -9,84 +9,88 @@ from woodshed.errors import WoodshedError
 from woodshed.replay.goals import draw_goals
 from woodshed.replay.kernel import kernel
 from woodshed.replay.pick import count_rows, pick_uniform
-from woodshed.replay.prefetch import prefetch_words
-from woodshed.replay.priorities import importance_weights, pick_prioritised
+from woodshed.replay.priorities import pick_prioritised
 from woodshed.replay.recipe import Recipe
-from woodshed.replay.store import Store
-from woodshed.replay.stream import Stream, open_stream
-from woodshed.replay.windows import Windows, empty_windows, measure
+from woodshed.replay.records import WORD_BYTES
+from woodshed.replay.store import SAMPLEABLE, Store
+from woodshed.replay.stream import Stream
+from woodshed.replay.windows import Plan, empty_plan, measure
 
-_NO_STRATEGY = np.empty(0, np.float64)
-
-
-class Drawn(NamedTuple):
-    """What was drawn for a batch."""
-
-    windows: Windows
-    weight: NDArray[np.float32]
-    """`[B]` importance weights."""
-    stream: Stream
-    """Where more random numbers come from."""
+EMPTY, ALL_ZERO = -1, -2  # what `draw` answers when nothing can be picked
 
 
-def draw(
-    store: Store, recipe: Recipe, generator: np.random.Generator, batch: int, beta: float
-) -> Drawn:
-    """Draw the windows of a batch.
-
-    Args:
-        store: only read.
-        recipe: how the batch is made.
-        generator: gives one number.
-        batch: B.
-        beta: exponent of the importance weights; without priorities it does nothing.
+def check_drawn(answer: int) -> None:
+    """Say what a kernel's answer means.
 
     Raises:
         WoodshedError: when nothing can be sampled.
     """
-    windows, chance, stream = empty_windows(batch), np.empty(batch), open_stream(generator)
-    goals = recipe.goals
-    shares = (_NO_STRATEGY, 0.0) if goals is None else (goals.cumulative, goals.log_discount)
-    before = np.empty(store.episodes.newest.size + 1, np.int64)
-    copied = recipe.layout.observation_words, recipe.goal_places
-    stored = _draw(store, before, stream, windows, chance, recipe.n_step, shares, copied)
-    if stored == 0:
+    if answer == EMPTY:
         raise WoodshedError("the replay is empty: add a step before sampling")
-    if stored < 0:
+    if answer == ALL_ZERO:
         raise WoodshedError("every stored transition has priority 0: nothing can be picked")
-    if recipe.priorities is None:
-        return Drawn(windows, np.ones(batch, np.float32), stream)
-    return Drawn(windows, importance_weights(chance, stored, beta), stream)
+
+
+class Room(NamedTuple):
+    """What a sample works in; none of it is in the batch, so the next sample can use it again."""
+
+    plan: Plan
+    """The windows that are drawn."""
+    whole: Plan
+    """The windows that span the sequences around them."""
+    stream: Stream
+    """Of random numbers."""
+    before: NDArray[np.int64]
+    """`[L+1]`, see `count_rows`."""
+    u: NDArray[np.float64]
+    """`[B]` to pick by priority; empty without."""
+    asked: NDArray[np.uint32]
+    """`[most, question words]`, what hindsight is asked about."""
+
+
+def make_room(store: Store, recipe: Recipe, batch: int, most: int) -> Room:
+    """Room for a batch with up to `most` steps."""
+    goals = recipe.goals
+    asked = (0, 0) if goals is None else (most, goals.question.itemsize // WORD_BYTES)
+    return Room(
+        plan=empty_plan(batch),
+        whole=empty_plan(batch),
+        stream=np.empty(1, np.uint64),
+        before=np.empty(store.words.shape[0] + 1, np.int64),
+        u=np.empty(0 if recipe.priorities is None else batch),
+        asked=np.empty(asked, np.uint32),
+    )
 
 
 @kernel
-def _draw(store, before, stream, windows, chance, n_step, shares, copied):  # type: ignore[no-untyped-def]
-    """Draw in one kernel, since each call of one costs microseconds.
+def draw(store, room, windows, weight, cumulative, beta, numbers):  # type: ignore[no-untyped-def]
+    """Draw the windows of a batch: all but `first_asked`.
+
+    Args:
+        store: only read.
+        room: `Room`, as a tuple.
+        windows: of its plan, filled.
+        weight: `[B]` importance weights, filled.
+        cumulative: from `cumulative_probabilities`.
+        beta: exponent of the weights; without priorities it does nothing.
+        numbers: `Numbers`.
 
     Returns:
-        The number of stored transitions; -1 where all have priority 0.
+        0, or why nothing was drawn.
     """
-    words, episodes, tree = store
-    low, high = n_step
-    cumulative, log_discount = shares
-    observation_words, goals = copied
-    stored = 0
-    for lane in range(episodes.sampleable.size):
-        stored += episodes.sampleable[lane]
+    _, episodes, tree = store
+    _, _, stream, before, u, _ = room
+    stored = np.int64(0)
+    for lane in range(before.size - 1):
+        stored += episodes.lanes[lane, SAMPLEABLE]
     if stored == 0:
-        return 0
+        return EMPTY
     count_rows(episodes, before)
     if tree.nodes.size == 0:
         pick_uniform(episodes, before, stream, windows)
-    elif not pick_prioritised(episodes, tree, stream, windows, chance):
-        return -1
-    measure(episodes, stream, windows, low, high)
-    draw_goals(episodes, before, stream, windows, cumulative, log_discount)
-    for b in range(windows.row.size):
-        lane, row = windows.lane[b], windows.row[b]
-        prefetch_words(words, lane, row, 0, words.shape[2])
-        prefetch_words(words, lane, row + windows.steps[b], 0, observation_words)
-        if windows.goal_row[b] >= 0:
-            goal_lane, goal_row = windows.goal_lane[b], windows.goal_row[b]
-            prefetch_words(words, goal_lane, goal_row, goals.achieved, goals.width)
-    return stored
+        weight[:] = 1.0
+    elif not pick_prioritised(episodes, tree, stream, windows, u, beta, weight):
+        return ALL_ZERO
+    measure(episodes, stream, windows, numbers.low, numbers.high)
+    draw_goals(episodes, before, stream, windows, cumulative, numbers.log_discount)
+    return 0

@@ -5,18 +5,20 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.collect import copy_rows, view_observation
 from woodshed.replay.records import RecordLayout, as_records
 from woodshed.replay.store import (
     CUT,
+    NEWEST,
     TERMINATED,
     TRUNCATED,
     Store,
-    first_row,
+    ending_at,
+    has_transition,
     oldest_row,
+    place_of,
     rows_left,
 )
-from woodshed.replay.tree import Tree, TreeLike
+from woodshed.replay.tree import Tree, TreeLike, unflatten
 from woodshed.replay.writing import Step, check_step
 
 Ending: TypeAlias = Literal["terminated", "truncated", "cut", "open"]
@@ -84,21 +86,23 @@ def read_episode(
         The number of the row after the episode, and the episode; None where there is none.
     """
     episodes = store.episodes
+    newest = episodes.lanes[lane, NEWEST]
     row = max(row, oldest_row(episodes, lane))
-    while row <= episodes.newest[lane] and rows_left(episodes, lane, row) == 0:
-        row += 1  # the last observation of an episode whose transitions are overwritten
-    if row > episodes.newest[lane]:
+    while row <= newest and not has_transition(episodes, lane, place_of(episodes, lane, row)):
+        row += 1  # what is left of an episode whose transitions are overwritten
+    if row > newest:
         return None
-    first = first_row(episodes, lane, row)
-    last = first + rows_left(episodes, lane, first)
-    rows = np.arange(first, last + 1)
-    words = np.empty((rows.size, layout.words), np.uint32)
-    copy_rows(store.words, np.full(rows.size, lane), rows, words)
+    first = place_of(episodes, lane, row)
+    rows = np.arange(rows_left(episodes, lane, first) + 1)
+    places = (first + rows) % episodes.marks.shape[1]
+    words = store.words[lane, places]
     records = as_records(words, layout.dtype)
-    bits = int(episodes.ending[lane, (last - 1) % episodes.ending.shape[1]])
+    bits = ending_at(episodes, lane, places[-2])
     found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]
-    return last + 1, Episode(
-        observation=view_observation(layout, records),
+    return row + rows.size, Episode(
+        observation=unflatten(
+            layout.observation_leaves, [records[field.leaf.name] for field in layout.observation]
+        ),
         action=records["action"][:-1],
         reward=records["reward"][:-1],
         ending=found[0] if found else "open",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from woodshed.replay.hindsight import STRATEGIES, Hindsight
 from woodshed.replay.kernel import kernel
 from woodshed.replay.pick import pick_one
-from woodshed.replay.store import first_row, rows_left
+from woodshed.replay.store import rows_left, rows_since, wrap
 from woodshed.replay.stream import below, unit
 
 FUTURE, GEOMETRIC, FINAL, EPISODE, RANDOM = range(len(STRATEGIES))  # in the order of STRATEGIES
@@ -28,44 +28,45 @@ def cumulative_probabilities(hindsight: Hindsight) -> NDArray[np.float64]:
 
 @kernel
 def draw_goals(episodes, before, stream, windows, cumulative, log_discount):  # type: ignore[no-untyped-def]
-    """Fill `goal_lane` and `goal_row`, -1 in windows that keep their goal.
+    """Fill `goal_lane` and `goal_place`, -1 in windows that keep their goal.
 
     A goal is one that was achieved *after* a transition. With start row t and last row e of the
     episode, `future` draws uniformly from t+1 … e; `geometric` from the same rows with weights
     discount^(row - t); `final` takes e; `episode` draws from first+1 … e, where first is the oldest
-    row of the episode; `random` takes the row after any stored transition.
+    row of the episode; `random` takes the row after any transition that can be sampled.
 
     Args:
         episodes: the episode index.
         before: from `count_rows`.
         stream: of random numbers.
-        windows: with lane and row.
+        windows: with lane, row and place.
         cumulative: from `cumulative_probabilities`; empty without hindsight.
         log_discount: logarithm of `geometric_discount`.
     """
+    rows = episodes.marks.shape[1]
     for b in range(windows.row.size):
         u = unit(stream) if cumulative.size else 0.0
         strategy = 0
         while strategy < cumulative.size and u >= cumulative[strategy]:
             strategy += 1
         if strategy == cumulative.size:
-            windows.goal_row[b] = -1
+            windows.goal_place[b] = -1
             continue
-        lane, row = windows.lane[b], windows.row[b]
-        last = row + rows_left(episodes, lane, row)
+        lane, place = windows.lane[b], windows.place[b]
+        left = rows_left(episodes, lane, place)
         if strategy == FUTURE:
-            goal = row + 1 + below(stream, last - row)
+            ahead = 1 + below(stream, left)
         elif strategy == GEOMETRIC:
-            goal = row + 1 + _geometric(stream, last - row, log_discount)
+            ahead = 1 + _geometric(stream, left, log_discount)
         elif strategy == FINAL:
-            goal = last
+            ahead = left
         elif strategy == EPISODE:
-            first = first_row(episodes, lane, row)
-            goal = first + 1 + below(stream, last - first)
+            since = rows_since(episodes, lane, place, windows.row[b])
+            ahead = 1 + below(stream, since + left) - since
         else:
-            lane, transition = pick_one(episodes, before, stream)
-            goal = transition + 1
-        windows.goal_lane[b], windows.goal_row[b] = lane, goal
+            lane, _, place = pick_one(episodes, before, stream)
+            ahead = np.int64(1)
+        windows.goal_lane[b], windows.goal_place[b] = lane, wrap(place + ahead, rows)
 
 
 @kernel

@@ -9,9 +9,19 @@ from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
 from woodshed.replay.kernel import kernel
-from woodshed.replay.store import holds_transition, row_at
+from woodshed.replay.machine import prefetch_marks
+from woodshed.replay.store import (
+    NEWEST,
+    Store,
+    arrays_of,
+    has_transition,
+    oldest_row,
+    place_of,
+    row_at,
+    store_of,
+)
 from woodshed.replay.stream import unit
-from woodshed.replay.sum_tree import find_leaf, set_leaf
+from woodshed.replay.sum_tree import add_up, find_leaves
 
 
 @dataclass(frozen=True)
@@ -48,65 +58,61 @@ class Priorities:
         return self.beta + share * (self.beta_end - self.beta)
 
 
-def leaves_of(
-    handle: NDArray[Any], priority: NDArray[np.float64], alpha: float, rows: int
-) -> NDArray[np.float64]:
-    """What the sum-tree is to hold for the priorities that a learner gives: their power alpha.
-
-    A priority of 0 stays 0, whatever the power.
+def update(
+    store: Store, alpha: float, handle: NDArray[Any], priority: NDArray[Any]
+) -> tuple[int, float]:
+    """Give rows their priorities; see `ReplayBuffer.update_priorities`.
 
     Args:
-        handle: `[B]` whole numbers.
-        priority: `[B]`.
+        store: its tree is changed.
         alpha: the exponent.
-        rows: of the whole store; the sum of so many must be finite.
+        handle: `[B]`.
+        priority: `[B]`.
+
+    Returns:
+        How many rows were overwritten, and the largest priority.
 
     Raises:
-        WoodshedError: for other shapes, or a number that is no priority.
+        WoodshedError: for other shapes, or a number that is no priority. Nothing is given then.
     """
-    if handle.ndim != 1 or handle.dtype.kind not in "iu":
+    named, given = np.asarray(handle), np.asarray(priority, np.float64)
+    if named.ndim != 1 or named.dtype.kind not in "iu":
         raise WoodshedError(
-            f"handle is {handle.dtype} of shape {handle.shape}, expected a batch's handle"
+            f"handle is {named.dtype} of shape {named.shape}, expected a batch's handle"
         )
-    if priority.shape != handle.shape:
-        raise WoodshedError(
-            f"priority has shape {priority.shape}, expected {handle.shape} as handle"
-        )
-    bad = ~(np.isfinite(priority) & (priority >= 0))
-    if bad.any():
-        raise WoodshedError(f"a priority is {priority[bad][0]}, expected finite and at least 0")
-    with np.errstate(over="ignore"):
-        leaves = np.where(priority > 0, priority**alpha, 0.0)
-        too_large = ~np.isfinite(leaves * rows)
-    if too_large.any():
-        raise WoodshedError(
-            f"a priority is {priority[too_large][0]}, too large: to the power of {alpha}, {rows:,} "
-            "of them have no finite sum"
-        )
-    return leaves
-
-
-def importance_weights(
-    chance: NDArray[np.float64], stored: int, beta: float
-) -> NDArray[np.float32]:
-    """(N P)^-beta over the largest of them, `[B]`.
-
-    Args:
-        chance: `[B]`, P of each picked row.
-        stored: N, the transitions that there are.
-        beta: 0 leaves all at 1.
-    """
-    weight = (stored * chance) ** -beta
-    scaled: NDArray[np.float32] = (weight / weight.max()).astype(np.float32)
-    return scaled
+    if given.shape != named.shape:
+        raise WoodshedError(f"priority has shape {given.shape}, expected {named.shape} as handle")
+    dropped, largest = give_priorities(
+        arrays_of(store), named.astype(np.int64), np.ascontiguousarray(given), alpha
+    )
+    if dropped >= 0:
+        return dropped, largest
+    bad = given[-1 - dropped]
+    if not (np.isfinite(bad) and bad >= 0):
+        raise WoodshedError(f"a priority is {bad}, expected finite and at least 0")
+    rows = store.episodes.marks.shape[0] * store.episodes.marks.shape[1]
+    raise WoodshedError(
+        f"a priority is {bad}, too large: to the power of {alpha}, {rows:,} of them have no finite "
+        "sum"
+    )
 
 
 @kernel
-def pick_prioritised(episodes, tree, stream, windows, chance):  # type: ignore[no-untyped-def]
-    """Fill `lane` and `row` of the windows, and `chance` `[B]` with each row's probability.
+def pick_prioritised(episodes, tree, stream, windows, u, beta, weight):  # type: ignore[no-untyped-def]
+    """Fill `lane`, `row` and `place` of the windows, and `weight` `[B]`.
 
     The draws are independent: in order of the tree, as stratified ones are, the first updates of
-    a large sample would see the first lanes only.
+    a large sample would see the first lanes only. A weight is (N P)^-beta over the largest of the
+    batch, which is (least P / P)^beta.
+
+    Args:
+        episodes: the episode index.
+        tree: the priorities.
+        stream: of random numbers.
+        windows: filled.
+        u: `[B]` float64, room.
+        beta: exponent of the weights; 0 leaves all at 1.
+        weight: `[B]`, filled.
 
     Returns:
         False where every priority is 0.
@@ -114,25 +120,60 @@ def pick_prioritised(episodes, tree, stream, windows, chance):  # type: ignore[n
     total = tree.nodes[-1]
     if total <= 0:
         return False
-    rows = episodes.left.shape[1]
-    for b in range(windows.row.size):
-        leaf = find_leaf(tree, unit(stream) * total)
-        lane = leaf // rows
-        windows.lane[b] = lane
-        windows.row[b] = row_at(episodes, lane, leaf % rows)
-        chance[b] = tree.nodes[leaf] / total
+    for b in range(u.size):
+        u[b] = unit(stream) * total
+    leaf = windows.place
+    find_leaves(tree, u, leaf)
+    least, rows = total, episodes.marks.shape[1]
+    for b in range(u.size):
+        u[b] = tree.nodes[leaf[b]]
+        least = min(least, u[b])
+        lane = leaf[b] // rows
+        windows.lane[b], windows.place[b] = lane, leaf[b] - lane * rows
+        windows.row[b] = row_at(episodes, lane, windows.place[b])
+        prefetch_marks(episodes, lane, windows.place[b])
+    for b in range(u.size):
+        weight[b] = (least / u[b]) ** beta
     return True
 
 
 @kernel
-def give_priorities(episodes, tree, handle, value):  # type: ignore[no-untyped-def]
-    """Set the leaves of the rows that are still stored; how many were not."""
-    lanes, rows = episodes.left.shape
+def give_priorities(arrays, handle, priority, alpha):  # type: ignore[no-untyped-def]
+    """Give rows that are still stored their priorities, or none where one is no priority.
+
+    A priority of 0 stays 0, whatever the power.
+
+    Args:
+        arrays: of the store.
+        handle: `[B]` int64; overwritten.
+        priority: `[B]` float64.
+        alpha: the exponent.
+
+    Returns:
+        How many rows were overwritten, and the largest priority; -1 - i, and priority i, where that
+        is none.
+    """
+    _, episodes, tree = store_of(arrays)
+    marks, lanes = episodes
+    n_lanes, rows, _ = marks.shape
+    largest = 0.0
+    for i in range(handle.size):
+        largest = max(largest, priority[i])
+        leaf = priority[i] ** alpha if priority[i] > 0 else priority[i]
+        if not (priority[i] >= 0 and leaf * (n_lanes * rows) < np.inf):
+            return -1 - i, priority[i]
+        row = handle[i] // n_lanes
+        lane = handle[i] - row * n_lanes
+        stored = oldest_row(episodes, lane) <= row <= lanes[lane, NEWEST]
+        handle[i] = lane * rows + place_of(episodes, lane, row) if stored else -1
+        prefetch_marks(episodes, lane, handle[i] - lane * rows if stored else 0)
     dropped = 0
     for i in range(handle.size):
-        lane, row = handle[i] % lanes, handle[i] // lanes
-        if holds_transition(episodes, lane, row):
-            set_leaf(tree, lane * rows + row % rows, value[i])
+        lane = handle[i] // rows
+        if handle[i] >= 0 and has_transition(episodes, lane, handle[i] - lane * rows):
+            tree.nodes[handle[i]] = priority[i] ** alpha if priority[i] > 0 else 0.0
         else:
+            handle[i] = -1
             dropped += 1
-    return dropped
+    add_up(tree, handle)
+    return dropped, largest

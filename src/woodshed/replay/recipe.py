@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -10,40 +11,90 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from woodshed.errors import WoodshedError
+from woodshed.replay.batch_layout import BatchLayout
 from woodshed.replay.goals import cumulative_probabilities
 from woodshed.replay.hindsight import Hindsight
+from woodshed.replay.kernel import kernel
 from woodshed.replay.priorities import Priorities
 from woodshed.replay.records import Field, RecordLayout, as_records, records_dtype
 from woodshed.replay.rewards import probe
 
 
-class GoalPlaces(NamedTuple):
-    """Words of a record."""
+class Numbers(NamedTuple):
+    """What the kernels need to know of a recipe; words are counted in a record."""
 
+    low: int
+    """The least steps of a window,"""
+    high: int
+    """and the most."""
+    gamma: float
+    """Discount factor of one step."""
+    observation_words: int
+    """Length of an observation."""
+    reward: int
+    """Word of the reward."""
+    info: int
+    """First word of the info; there are `info_words`."""
+    info_words: int
+    """Length of the info."""
     achieved: int
     """First word of the achieved goal."""
     desired: int
     """First word of the desired goal."""
-    width: int
-    """Words of a goal."""
+    goal_words: int
+    """Length of a goal; 0 without hindsight."""
+    log_discount: float
+    """Logarithm of `geometric_discount`."""
+    action: int
+    """Word of the action."""
+    action_words: int
+    """Length of the action."""
+    row_action: int
+    """Word of the action in a row of a batch,"""
+    row_next: int
+    """of the observation after the window there,"""
+    row_goal: int
+    """and of the desired goal, counted from its observation."""
+    behind: int
+    """Frames before an observation that are stacked with it."""
+    zero_padding: bool
+    """Whether zeros stand for frames before the first one."""
+
+
+@kernel
+def numbers_of(packed):  # type: ignore[no-untyped-def]
+    """`Numbers` from `Recipe.packed`, inside of a kernel: to hand them over takes 2 µs more."""
+    return Numbers(
+        low=int(packed[0]),
+        high=int(packed[1]),
+        gamma=packed[2],
+        observation_words=int(packed[3]),
+        reward=int(packed[4]),
+        info=int(packed[5]),
+        info_words=int(packed[6]),
+        achieved=int(packed[7]),
+        desired=int(packed[8]),
+        goal_words=int(packed[9]),
+        log_discount=packed[10],
+        action=int(packed[11]),
+        action_words=int(packed[12]),
+        row_action=int(packed[13]),
+        row_next=int(packed[14]),
+        row_goal=int(packed[15]),
+        behind=int(packed[16]),
+        zero_padding=packed[17] != 0,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Goals:
-    """Where the goals lie, and how they are replaced."""
+    """How goals are replaced."""
 
-    places: GoalPlaces
     question: np.dtype[Any]
     """What hindsight's functions are asked about: achieved goal, new goal, info keys."""
     info: tuple[str, ...]
     """The info keys."""
-    info_word: int
-    """Where the info begins in a record, the rest of which it is."""
     hindsight: Hindsight
-    cumulative: NDArray[np.float64]
-    """`[strategies]`, see `cumulative_probabilities`."""
-    log_discount: float
-    """Logarithm of `geometric_discount`."""
 
     def read(
         self, questions: NDArray[np.uint32]
@@ -58,27 +109,27 @@ class Recipe:
     """How batches are made.
 
     Attributes:
-        layout: of the store's records.
-        gamma: discount factor of one step.
-        n_step: the closed range of a window's length.
+        layout: of a row of the batch; `layout.record` of the store's records.
+        numbers: what the kernels need to know.
+        cumulative: `[strategies]`, see `cumulative_probabilities`; empty without hindsight.
         goals: None without hindsight.
         priorities: None to pick uniformly.
     """
 
-    layout: RecordLayout
-    gamma: float
-    n_step: tuple[int, int]
+    layout: BatchLayout
+    numbers: Numbers
+    cumulative: NDArray[np.float64]
     goals: Goals | None
     priorities: Priorities | None
 
-    @property
-    def goal_places(self) -> GoalPlaces:
-        """Where the kernels find the goals; without hindsight they do not look."""
-        return GoalPlaces(0, 0, 0) if self.goals is None else self.goals.places
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """What a kernel is handed: for `numbers_of`, `cumulative`, `BatchLayout.runs`."""
+        return np.array(self.numbers, np.float64), self.cumulative, self.layout.runs
 
 
 def write_recipe(
-    layout: RecordLayout,
+    layout: BatchLayout,
     *,
     gamma: float,
     n_step: int | tuple[int, int],
@@ -95,31 +146,56 @@ def write_recipe(
     """
     if not 0 <= gamma <= 1:
         raise WoodshedError(f"gamma is {gamma}, expected a number from 0 to 1")
-    goals = None
-    if hindsight is not None:
-        achieved, desired = _goal_fields(layout)
-        goal_space = observation_space["achieved_goal"]  # type: ignore[index]
-        width, info_word = achieved.width, layout.reward.offset + layout.reward.width
-        question = [
-            Field(achieved.leaf._replace(path=("achieved",)), 0, width),
-            Field(achieved.leaf._replace(path=("desired",)), width, width),
-            *(
-                Field(
-                    f.leaf._replace(path=f.leaf.path[1:]), f.offset - info_word + 2 * width, f.width
-                )
-                for f in layout.info
-            ),
-        ]
-        goals = Goals(
-            places=GoalPlaces(achieved.offset, desired.offset, width),
-            question=records_dtype(question, 2 * width + layout.words - info_word),
-            info=tuple(field.leaf.path[-1] for field in layout.info),
-            info_word=info_word,
-            hindsight=probe(hindsight, goal_space, info_space, float_dtype),
-            cumulative=cumulative_probabilities(hindsight),
-            log_discount=math.log(hindsight.geometric_discount),
-        )
-    return Recipe(layout, float(gamma), _closed_range(n_step), goals, priorities)
+    low, high = _closed_range(n_step)
+    record = layout.record
+    info_word = record.reward.offset + record.reward.width
+    numbers = Numbers(
+        low=low,
+        high=high,
+        gamma=float(gamma),
+        observation_words=record.observation_words,
+        reward=record.reward.offset,
+        info=info_word,
+        info_words=record.words - info_word,
+        achieved=0,
+        desired=0,
+        goal_words=0,
+        log_discount=0.0,
+        action=record.action.offset,
+        action_words=record.action.width,
+        row_action=layout.action_offset,
+        row_next=layout.next_offset,
+        row_goal=0,
+        behind=layout.stacking.k - 1,
+        zero_padding=layout.stacking.zero,
+    )
+    if hindsight is None:
+        return Recipe(layout, numbers, np.empty(0), None, priorities)
+    achieved, desired = _goal_fields(record)
+    goal_space = observation_space["achieved_goal"]  # type: ignore[index]
+    width = achieved.width
+    question = [
+        Field(achieved.leaf._replace(path=("achieved",)), 0, width),
+        Field(achieved.leaf._replace(path=("desired",)), width, width),
+        *(
+            Field(f.leaf._replace(path=f.leaf.path[1:]), f.offset - info_word + 2 * width, f.width)
+            for f in record.info
+        ),
+    ]
+    goals = Goals(
+        question=records_dtype(question, 2 * width + numbers.info_words),
+        info=tuple(field.leaf.path[-1] for field in record.info),
+        hindsight=probe(hindsight, goal_space, info_space, float_dtype),
+    )
+    numbers = numbers._replace(
+        achieved=achieved.offset,
+        desired=desired.offset,
+        goal_words=width,
+        log_discount=math.log(hindsight.geometric_discount),
+        row_goal=layout.offset_of(desired),
+    )
+    cumulative = cumulative_probabilities(hindsight)
+    return Recipe(layout, numbers, cumulative, goals, priorities)
 
 
 def whole_number(value: int, name: str, least: int = 1) -> int:
@@ -128,6 +204,8 @@ def whole_number(value: int, name: str, least: int = 1) -> int:
     Raises:
         WoodshedError: for anything else.
     """
+    if type(value) is int and value >= least:
+        return value
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise WoodshedError(f"{name} is {value!r}, expected a whole number of at least {least}")
     return int(value)

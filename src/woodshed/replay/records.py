@@ -54,16 +54,6 @@ class RecordLayout:
         return [field.leaf for field in self.observation]
 
     @cached_property
-    def observation_names(self) -> list[str]:
-        """Names of the observation's fields in `dtype` and `batch_dtype`."""
-        return [leaf.name for leaf in self.observation_leaves]
-
-    @cached_property
-    def following_names(self) -> list[str]:
-        """Names in `batch_dtype` of the fields of the observation after a window."""
-        return [f"next_{name}" for name in self.observation_names]
-
-    @cached_property
     def next_leaves(self) -> list[Leaf]:
         """The same under the name `next_observation`, for messages."""
         return [
@@ -81,7 +71,7 @@ class RecordLayout:
         """Length of a record in words; a multiple of the widest item's, so that all are aligned."""
         last = self.fields[-1]
         widest = max(field.leaf.dtype.itemsize for field in self.fields)
-        return _whole_items(last.offset + last.width, widest)
+        return whole_items(last.offset + last.width, widest)
 
     @property
     def observation_words(self) -> int:
@@ -104,15 +94,6 @@ class RecordLayout:
         """A record as numpy sees it, fields by their leaves' names."""
         return records_dtype(self.fields, self.words)
 
-    @cached_property
-    def batch_dtype(self) -> np.dtype[Any]:
-        """A record and, under `next_…`, the observation after a window."""
-        following = [
-            field._replace(leaf=field.leaf._replace(path=(name,)), offset=self.words + field.offset)
-            for name, field in zip(self.following_names, self.observation, strict=True)
-        ]
-        return records_dtype((*self.fields, *following), self.words + self.observation_words)
-
     def field_at(self, word: int) -> Field:
         """The field that a word of the record belongs to."""
         return next(f for f in self.fields if f.offset <= word < f.offset + f.width)
@@ -126,14 +107,14 @@ def layout_record(observation: Sequence[Leaf], action: Leaf, info: Sequence[Leaf
     for leaf in (*observation, action, reward, *info):
         nbytes = leaf.dtype.itemsize * math.prod(leaf.shape)
         width = -(-nbytes // WORD_BYTES)
-        offset = _whole_items(offset, leaf.dtype.itemsize)
+        offset = whole_items(offset, leaf.dtype.itemsize)
         fields.append(Field(leaf, offset, width))
         offset += width
     n = len(observation)
     return RecordLayout(tuple(fields[:n]), fields[n], fields[n + 1], tuple(fields[n + 2 :]))
 
 
-def _whole_items(words: int, itemsize: int) -> int:
+def whole_items(words: int, itemsize: int) -> int:
     """The number of words, up to a multiple of an item's."""
     item_words = max(1, itemsize // WORD_BYTES)
     return -(-words // item_words) * item_words
@@ -154,5 +135,5 @@ def records_dtype(fields: Sequence[Field], words: int) -> np.dtype[Any]:
 def as_records(words: NDArray[np.uint32], dtype: np.dtype[Any]) -> NDArray[Any]:
     """See whole words `[..., W]` as records `[...]`, whose fields are views `[..., *shape]`."""
     # Not words.view(dtype): that takes 10 µs for a dtype with fields.
-    records: NDArray[Any] = np.ndarray(words.shape[:-1], dtype, buffer=words)
+    records: NDArray[Any] = np.ndarray(words.shape[:-1], dtype, words)
     return records

@@ -4,6 +4,7 @@ See the section "Reward functions for hindsight" of docs/design.md.
 """
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -111,7 +112,8 @@ def call(
             f"{name} returned shape {result.shape} for {len(achieved)} goals, "
             f"expected ({len(achieved)},)"
         )
-    if not np.isfinite(result).all():
+    # Where the sum of squares is finite all are, and it takes a third of the time.
+    if not math.isfinite(result @ result) and not np.isfinite(result).all():
         raise WoodshedError(f"{name} returned {result[~np.isfinite(result)][0]}")
     return result
 

@@ -5,21 +5,28 @@ come with it, as far as the episode has them; so every transition is learnt from
 those at the two ends of an episode too.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from woodshed.replay.batch import SequenceBatch
-from woodshed.replay.collect import copy_rows, copy_words, view_observation
-from woodshed.replay.draw import Drawn
+from woodshed.replay.collect import copy_goal, copy_observation, copy_words, fetch_window
+from woodshed.replay.draw import Room, check_drawn, draw
 from woodshed.replay.kernel import kernel
-from woodshed.replay.recipe import Recipe
+from woodshed.replay.recipe import Recipe, numbers_of
 from woodshed.replay.records import as_records
-from woodshed.replay.reduce import reduce_one
-from woodshed.replay.relabel import relabel
-from woodshed.replay.store import Store, first_row, rows_left
-from woodshed.replay.windows import Windows, draw_length
+from woodshed.replay.reduce import reduce_window
+from woodshed.replay.relabel import ask, gather_questions
+from woodshed.replay.store import (
+    Store,
+    arrays_of,
+    has_transition,
+    rows_left,
+    rows_since,
+    store_of,
+    wrap,
+)
+from woodshed.replay.windows import draw_length, windows_of
 
 
 class Shape(NamedTuple):
@@ -31,154 +38,139 @@ class Shape(NamedTuple):
     """Steps from the picked row on."""
 
 
-class Reduced(NamedTuple):
-    """Each step's own window, `[B, T]`; zeros where there is no step."""
-
-    reward: NDArray[np.float32]
-    discount: NDArray[np.float32]
-    steps: NDArray[np.int32]
-    mask: NDArray[np.bool_]
-
-
-def collect_sequences(store: Store, recipe: Recipe, drawn: Drawn, shape: Shape) -> SequenceBatch:
-    """Make sequences around picked rows.
+def sample_sequences(
+    store: Store, recipe: Recipe, room: Room, shape: Shape, beta: float
+) -> SequenceBatch:
+    """Make a batch of sequences around picked rows.
 
     Args:
         store: only read.
-        recipe: how batches are made.
-        drawn: the picked rows and their goals.
+        recipe: how the batch is made.
+        room: for a batch with up to `seen_steps` to a sequence; its stream is begun.
         shape: of the sequences.
+        beta: exponent of the importance weights.
+
+    Raises:
+        WoodshedError: when nothing can be sampled.
     """
-    layout, picked = recipe.layout, drawn.windows
-    batch, steps, farthest = picked.row.size, sum(shape), recipe.n_step[1]
-    whole = span(store, picked, shape, farthest)
-    relabelled = relabel(store, recipe, whole, steps + farthest)
-    reduced = Reduced(
-        reward=np.zeros((batch, steps), np.float32),
-        discount=np.zeros((batch, steps), np.float32),
-        steps=np.zeros((batch, steps), np.int32),
-        mask=np.zeros((batch, steps), np.bool_),
-    )
-    _reduce(
-        store.words,
-        store.episodes,
-        drawn.stream,
-        (picked, whole, relabelled),
-        (layout.reward.offset, recipe.gamma, shape.burn_in, *recipe.n_step),
-        reduced,
-    )
-    seen = _rows(picked, whole, shape.burn_in, steps + farthest, whole.steps)
-    acted = _rows(picked, whole, shape.burn_in, steps, whole.steps - 1)
-    words = np.empty((batch, steps + farthest, layout.words), np.uint32)
-    words_acted = np.empty((batch, steps, layout.words), np.uint32)
-    _copy_observations(store.words, seen, recipe.goal_places, words.reshape(-1, layout.words))
-    copy_rows(store.words, acted.lane, acted.row, words_acted.reshape(-1, layout.words))
+    layout, arrays = recipe.layout, arrays_of(store)
+    batch, steps, seen = room.plan.shape[1], sum(shape), seen_steps(recipe, shape)
+    weight = np.empty(batch, np.float32)
+    count = _draw(arrays, recipe.arrays, tuple(room), beta, weight, tuple(shape))
+    check_drawn(count)
+    answers = ask(recipe, room.asked[:count])
+    words = np.empty((batch, seen, layout.next_offset), np.uint32)
+    reward, discount = np.zeros((2, batch, steps), np.float32)
+    taken, mask = np.zeros((batch, steps), np.int32), np.zeros((batch, steps), np.bool_)
+    handle, relabelled = np.empty(batch, np.int64), np.empty(batch, np.bool_)
+    columns = reward, discount, taken, mask, handle, relabelled
+    _collect(arrays, recipe.arrays, tuple(room), shape.burn_in, answers, words, columns)
+    rows = as_records(words, layout.step_dtype)
     return SequenceBatch(
-        observation=view_observation(layout, as_records(words, layout.dtype)),
-        action=as_records(words_acted, layout.dtype)["action"],
-        reward=reduced.reward,
-        discount=reduced.discount,
-        steps=reduced.steps,
-        mask=reduced.mask,
-        weight=drawn.weight,
-        handle=picked.row * store.words.shape[0] + picked.lane,
-        relabelled=picked.goal_row >= 0,
+        observation=layout.view(rows),
+        action=rows["action"][:, :steps],
+        reward=reward,
+        discount=discount,
+        steps=taken,
+        mask=mask,
+        weight=weight,
+        handle=handle,
+        relabelled=relabelled,
     )
 
 
-def span(store: Store, picked: Windows, shape: Shape, farthest: int) -> Windows:
-    """The windows from the first burn-in step to the last bootstrap observation, where they exist.
-
-    Args:
-        store: only read.
-        picked: the picked rows.
-        shape: of the sequences.
-        farthest: the most steps of a return.
-    """
-    whole = picked._replace(row=np.empty_like(picked.row), steps=np.empty_like(picked.steps))
-    _span(store.episodes, picked, whole, shape.burn_in, shape.length - 1 + farthest)
-    return whole
+def seen_steps(recipe: Recipe, shape: Shape) -> int:
+    """Observations of a sequence: one of each step, and those to bootstrap from."""
+    return sum(shape) + recipe.numbers.high
 
 
 @kernel
-def _span(episodes, picked, whole, behind, ahead):  # type: ignore[no-untyped-def]
+def _draw(arrays, recipe, room, beta, weight, shape):  # type: ignore[no-untyped-def]
+    """Draw rows, lay the sequences around them, and gather what hindsight is asked about.
+
+    Args:
+        arrays: of the store.
+        recipe: its arrays.
+        room: `Room`, as a tuple.
+        beta: exponent of the importance weights.
+        weight: `[B]`, filled.
+        shape: `Shape`, as a tuple.
+    """
+    packed, cumulative, _ = recipe
+    store, numbers, words = store_of(arrays), numbers_of(packed), arrays[0]
+    picked, whole, asked = windows_of(room[0]), windows_of(room[1]), room[5]
+    burn_in, length = shape
+    answer = draw(store, room, picked, weight, cumulative, beta, numbers)
+    if answer < 0:
+        return answer
+    for b in range(picked.row.size):
+        lane, place = picked.lane[b], picked.place[b]
+        since = rows_since(store.episodes, lane, place, picked.row[b])
+        if not has_transition(store.episodes, lane, wrap(place - since, words.shape[1])):
+            since -= numbers.behind  # the episode's start is overwritten: these lack frames
+        behind = min(burn_in, since)
+        ahead = min(length - 1 + numbers.high, rows_left(store.episodes, lane, place))
+        whole.lane[b], whole.row[b] = lane, picked.row[b] - behind
+        whole.place[b] = wrap(place - behind, words.shape[1])
+        whole.steps[b] = behind + ahead
+        whole.goal_lane[b], whole.goal_place[b] = picked.goal_lane[b], picked.goal_place[b]
+        fetch_window(words, whole, b, numbers)
+    count = np.int64(0)
+    for b in range(picked.row.size):
+        whole.first_asked[b] = -1
+        if whole.goal_place[b] >= 0:
+            whole.first_asked[b] = count
+            count = gather_questions(words, whole, b, numbers, asked, count)
+    return count
+
+
+@kernel
+def _collect(arrays, recipe, room, burn_in, answers, out, columns):  # type: ignore[no-untyped-def]
+    """Reduce the window of every step, and copy what a batch of sequences holds.
+
+    Args:
+        arrays: of the store.
+        recipe: its arrays.
+        room: `Room`, as a tuple, filled by `_draw`.
+        burn_in: steps before the picked row.
+        answers: what hindsight says, counted from the first step of a sequence; see `Answers`.
+        out: `[B, T + n, row words]`, filled: where a sequence has no such row, the nearest one.
+        columns: reward, discount, steps and mask, `[B, T]` zeros, filled where there is a step;
+            handle and relabelled, `[B]`, filled.
+    """
+    packed, _, runs = recipe
+    store, numbers, words = store_of(arrays), numbers_of(packed), arrays[0]
+    picked, whole, stream = windows_of(room[0]), windows_of(room[1]), room[2]
+    reward, discount, steps, mask, handle, relabelled = columns
+    n_lanes, rows, _ = words.shape
+    stored_reward = words.view(np.float32)
+    flat = out.reshape(-1, out.shape[2])
     for b in range(picked.row.size):
         lane, row = picked.lane[b], picked.row[b]
-        start = max(first_row(episodes, lane, row), row - behind)
-        whole.row[b] = start
-        whole.steps[b] = row + min(rows_left(episodes, lane, row), ahead) - start
-
-
-@kernel
-def _reduce(words, episodes, stream, windows, settings, reduced):  # type: ignore[no-untyped-def]
-    """Reduce the window of every step; see `reduce_one`.
-
-    Args:
-        words: `[L, R, W]`, the records.
-        episodes: the episode index.
-        stream: of random numbers, for drawn lengths.
-        windows: picked rows, whole sequences, and what hindsight says of their steps.
-        settings: reward_word, gamma, burn_in, and the closed range of n.
-        reduced: filled.
-    """
-    picked, whole, relabelled = windows
-    reward_word, gamma, burn_in, low, high = settings
-    reward, discount, steps, mask = reduced
-    stored_reward = words.view(np.float32)
-    for b in range(picked.row.size):
-        lane, start, first = picked.lane[b], whole.row[b], relabelled.first[b]
-        last = picked.row[b] + rows_left(episodes, lane, picked.row[b])
+        behind, first = row - whole.row[b], whole.first_asked[b]
+        left = rows_left(store.episodes, lane, picked.place[b])
+        since = rows_since(store.episodes, lane, picked.place[b], row)
+        handle[b] = row * n_lanes + lane
+        relabelled[b] = picked.goal_place[b] >= 0
         ended = False  # by a relabelled termination: the steps after it never happened
-        for t in range(mask.shape[1]):
-            row = picked.row[b] - burn_in + t
-            if row < start or row >= last or ended:
+        for t in range(out.shape[1]):
+            at = b * out.shape[1] + t
+            step = t - burn_in  # from the picked row
+            observed, acted = max(-behind, min(step, left)), max(-behind, min(step, left - 1))
+            place = wrap(picked.place[b] + observed, rows)
+            copy_observation(words, lane, place, since + observed, runs, numbers, flat, at, 0)
+            copy_goal(words, picked, b, numbers, flat, at, 0)
+            if t >= mask.shape[1]:
                 continue
-            n = draw_length(stream, low, high)
-            reward[b, t], discount[b, t], steps[b, t] = reduce_one(
-                stored_reward,
-                episodes,
-                lane,
-                row,
-                min(n, last - row),
-                relabelled,
-                first if first < 0 else first + row - start,
-                reward_word,
-                gamma,
+            place, target = wrap(picked.place[b] + acted, rows), numbers.row_action
+            copy_words(words, lane, place, numbers.action, numbers.action_words, flat, at, target)
+            if step != acted or ended:
+                continue
+            asked = -1 if first < 0 else first + behind + step
+            n = min(draw_length(stream, numbers.low, numbers.high), left - step)
+            reward[b, t], discount[b, t], steps[b, t] = reduce_window(
+                stored_reward, store.episodes, lane, place, n, answers, asked, numbers
             )
             mask[b, t] = True
-            if first >= 0 and t >= burn_in:
-                ended = relabelled.terminated[first + row - start]
-
-
-def _rows(picked: Windows, whole: Windows, behind: int, count: int, most: NDArray[Any]) -> Windows:
-    """`count` consecutive rows for each sequence, one after the other.
-
-    Where a sequence has no such row the nearest one that it has stands in; the mask says so.
-
-    Args:
-        picked: the picked rows.
-        whole: the sequences.
-        behind: steps before the picked row.
-        count: rows of each.
-        most: `[B]`, the last row that may be asked for, counted from the sequence's start.
-    """
-    first, last = whole.row[:, None], (whole.row + most)[:, None]
-    wanted = picked.row[:, None] - behind + np.arange(count)
-    return Windows(
-        lane=np.repeat(picked.lane, count),
-        row=np.clip(wanted, first, last).ravel(),
-        steps=np.repeat(picked.steps, count),
-        goal_lane=np.repeat(picked.goal_lane, count),
-        goal_row=np.repeat(picked.goal_row, count),
-    )
-
-
-@kernel
-def _copy_observations(words, rows, goals, out):  # type: ignore[no-untyped-def]
-    """Copy the records of rows to `out` `[B, W]`, with the new goals."""
-    achieved, desired, width = goals
-    copy_rows(words, rows.lane, rows.row, out)
-    for b in range(rows.row.size):
-        if rows.goal_row[b] >= 0:
-            goal_lane, goal_row = rows.goal_lane[b], rows.goal_row[b]
-            copy_words(words, goal_lane, goal_row, achieved, width, out, b, desired)
+            # Stored terminations are the last step's anyway.
+            ended = asked >= 0 and step >= 0 and answers[1].size > 0 and answers[1][asked]

@@ -4,17 +4,26 @@ Rows of a lane are numbered 0, 1, 2, … for ever; row `number` lies at `number 
 names a row for good: once it is overwritten, its place belongs to another number.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.replay.kernel import kernel
+from woodshed.replay.machine import copy_items
 from woodshed.replay.records import RecordLayout
 from woodshed.replay.sum_tree import SumTree, make_tree, set_leaf, tree_bytes
 
-TERMINATED, TRUNCATED, CUT = 1, 2, 4  # bits of `EpisodeIndex.ending`
-OPEN = -1  # `EpisodeIndex.left` while the end of the episode is not known
+NEWEST, NEWEST_PLACE, SAMPLEABLE, IS_OPEN = range(4)  # columns of `EpisodeIndex.lanes`
+
+# `EpisodeIndex.marks`. LEFT: steps to the episode's last row, `OPEN` while its end is not known; 0
+# where a row cannot be sampled. STEP: steps since its first row, in the lowest bits how it ended.
+LEFT, STEP = range(2)
+OPEN = -1
+TERMINATED, TRUNCATED, CUT = 1, 2, 4
+ENDING_BITS, ENDING_MASK = 3, 7
+LONGEST = 2**28
+"""Rows that a lane can have. Steps are counted up to here: further back no row is stored."""
 
 OK, NOT_FINITE, NEXT_NOT_FINITE, NOT_CONTINUING = 0, 1, 2, 3  # what `append` answers
 
@@ -23,22 +32,15 @@ class EpisodeIndex(NamedTuple):
     """Which episode a row is in, where that starts and ends, and how it ended; all O(1).
 
     Attributes:
-        step: `[L, R]` int32, steps since the episode's first row.
-        left: `[L, R]` int32, steps to the episode's last row. `OPEN` while the episode is being
-            written, but 0 in its newest row: a row can be sampled where `left` is not 0.
-        ending: `[L, R]` uint8, how the episode ended with the transition of this row; bits, 0 for
-            every transition that was not the last.
-        newest: `[L]` int64, number of the newest row; -1 in an empty lane.
-        sampleable: `[L]` int64, how many stored rows hold a transition.
-        is_open: `[L]` bool, whether the newest row belongs to an unfinished episode.
+        marks: `[L, R, 2]` int32, what is known of each row, side by side since it is read together;
+            `rows_left`, `rows_since` and `ending_at` say it.
+        lanes: `[L, 4]` int64; its columns are `NEWEST`, the number of the newest row, -1 in an
+            empty lane; `NEWEST_PLACE`, where it lies; `SAMPLEABLE`, how many rows can be sampled;
+            `IS_OPEN`, 1 while the newest row belongs to an unfinished episode.
     """
 
-    step: NDArray[np.int32]
-    left: NDArray[np.int32]
-    ending: NDArray[np.uint8]
-    newest: NDArray[np.int64]
-    sampleable: NDArray[np.int64]
-    is_open: NDArray[np.bool_]
+    marks: NDArray[np.int32]
+    lanes: NDArray[np.int64]
 
 
 class Store(NamedTuple):
@@ -56,61 +58,93 @@ class Store(NamedTuple):
     tree: SumTree
 
 
+StoreArrays: TypeAlias = tuple[NDArray[Any], ...]
+
+
+def arrays_of(store: Store) -> StoreArrays:
+    """The arrays of a store: what a kernel is handed, since a store itself takes 3 µs more."""
+    return (store.words, *store.episodes, *store.tree)
+
+
+@kernel
+def store_of(arrays):  # type: ignore[no-untyped-def]
+    """Put a store together again, inside of a kernel."""
+    words, marks, lanes, nodes, offsets = arrays
+    return Store(words, EpisodeIndex(marks, lanes), SumTree(nodes, offsets))
+
+
 def allocate(lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool) -> Store:
     """Make an empty store. Memory that no row was written to yet is not resident."""
-    index = EpisodeIndex(
-        step=np.zeros((lanes, rows), np.int32),
-        left=np.zeros((lanes, rows), np.int32),
-        ending=np.zeros((lanes, rows), np.uint8),
-        newest=np.full(lanes, -1, np.int64),
-        sampleable=np.zeros(lanes, np.int64),
-        is_open=np.zeros(lanes, np.bool_),
-    )
+    index = EpisodeIndex(np.zeros((lanes, rows, 2), np.int32), np.zeros((lanes, 4), np.int64))
+    index.lanes[:, [NEWEST, NEWEST_PLACE]] = -1
     tree = make_tree(lanes * rows if prioritised else 0)
     return Store(np.empty((lanes, rows, layout.words), np.uint32), index, tree)
 
 
 def expected_bytes(lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool) -> int:
     """Bytes that `allocate` reserves."""
-    index_row = 4 + 4 + 1
-    index_lane = 8 + 8 + 1
+    index_row, index_lane = 2 * 4, 4 * 8
     tree = tree_bytes(lanes * rows) if prioritised else 0
     return lanes * (rows * (4 * layout.words + index_row) + index_lane) + tree
 
 
 @kernel
+def wrap(place, rows):  # type: ignore[no-untyped-def]
+    """A place that was moved by up to a whole ring, either way: back into 0 … rows - 1.
+
+    Kernels move places so, since a division for each row would cost more than the rest.
+    """
+    if place >= rows:
+        return place - rows
+    return place + rows if place < 0 else place
+
+
+@kernel
 def oldest_row(episodes, lane):  # type: ignore[no-untyped-def]
     """Number of the oldest row that a lane still holds."""
-    return max(0, episodes.newest[lane] + 1 - episodes.step.shape[1])
+    return max(0, episodes.lanes[lane, NEWEST] + 1 - episodes.marks.shape[1])
 
 
 @kernel
-def rows_left(episodes, lane, row):  # type: ignore[no-untyped-def]
-    """Steps from a row to the last row of its episode: the newest one while that is open."""
-    left = episodes.left[lane, row % episodes.left.shape[1]]
-    return episodes.newest[lane] - row if left == OPEN else left
-
-
-@kernel
-def first_row(episodes, lane, row):  # type: ignore[no-untyped-def]
-    """Number of the oldest stored row of the episode that a row is in."""
-    start = row - episodes.step[lane, row % episodes.step.shape[1]]
-    return max(start, oldest_row(episodes, lane))
+def place_of(episodes, lane, row):  # type: ignore[no-untyped-def]
+    """Where in its lane's ring a stored row lies."""
+    back = episodes.lanes[lane, NEWEST] - row
+    return wrap(episodes.lanes[lane, NEWEST_PLACE] - back, episodes.marks.shape[1])
 
 
 @kernel
 def row_at(episodes, lane, place):  # type: ignore[no-untyped-def]
     """Number of the newest row at a place of a lane's ring."""
-    newest = episodes.newest[lane]
-    return newest - (newest - place) % episodes.step.shape[1]
+    back = wrap(episodes.lanes[lane, NEWEST_PLACE] - place, episodes.marks.shape[1])
+    return episodes.lanes[lane, NEWEST] - back
 
 
 @kernel
-def holds_transition(episodes, lane, row):  # type: ignore[no-untyped-def]
-    """Whether a row is still stored, and has an action."""
-    if row < oldest_row(episodes, lane) or row > episodes.newest[lane]:
-        return False
-    return episodes.left[lane, row % episodes.left.shape[1]] != 0
+def rows_left(episodes, lane, place):  # type: ignore[no-untyped-def]
+    """Steps from a stored row to its episode's last one: the newest one while that is open."""
+    left = episodes.marks[lane, place, LEFT]
+    if left == OPEN:
+        return episodes.lanes[lane, NEWEST] - row_at(episodes, lane, place)
+    return np.int64(left)
+
+
+@kernel
+def rows_since(episodes, lane, place, row):  # type: ignore[no-untyped-def]
+    """Steps to a stored row from the oldest stored one of its episode."""
+    step = np.int64(episodes.marks[lane, place, STEP] >> ENDING_BITS)
+    return min(step, row - oldest_row(episodes, lane))
+
+
+@kernel
+def ending_at(episodes, lane, place):  # type: ignore[no-untyped-def]
+    """How the episode ended with the transition of a row: bits, 0 where it went on."""
+    return episodes.marks[lane, place, STEP] & ENDING_MASK
+
+
+@kernel
+def has_transition(episodes, lane, place):  # type: ignore[no-untyped-def]
+    """Whether the row at a place can be sampled: all but the last one of each episode can."""
+    return episodes.marks[lane, place, LEFT] != 0
 
 
 @kernel
@@ -129,8 +163,8 @@ def _check(words, episodes, record, following, lane_of, exponent):  # type: igno
             if word < observation_words and following[m, word] & special == special:
                 return NEXT_NOT_FINITE, m, word
         begins = m == 0 or lane_of[m - 1] != lane
-        if begins and episodes.is_open[lane]:
-            newest = episodes.newest[lane] % words.shape[1]
+        if begins and episodes.lanes[lane, IS_OPEN]:
+            newest = episodes.lanes[lane, NEWEST_PLACE]
             for word in range(observation_words):
                 stored, given = words[lane, newest, word], record[m, word]
                 zeros = exponent[word] and (stored | given) & 0x7FFFFFFF == 0  # of either sign
@@ -140,40 +174,64 @@ def _check(words, episodes, record, following, lane_of, exponent):  # type: igno
 
 
 @kernel
-def _push(words, episodes, tree, lane, observation, m, step):  # type: ignore[no-untyped-def]
-    """Write observation m as the next row of a lane, over the oldest one where the ring is full.
-
-    Only the first `observation.shape[1]` words of the record are given a value.
-    """
-    row = episodes.newest[lane] + 1
-    place = row % words.shape[1]
-    if row >= words.shape[1] and episodes.left[lane, place] != 0:
-        episodes.sampleable[lane] -= 1
+def forget(store, lane, place):  # type: ignore[no-untyped-def]
+    """Make the row at a place one that cannot be sampled."""
+    _, episodes, tree = store
+    if has_transition(episodes, lane, place):
+        episodes.marks[lane, place, LEFT] = 0
+        episodes.lanes[lane, SAMPLEABLE] -= 1
         if tree.nodes.size:
-            set_leaf(tree, lane * words.shape[1] + place, 0.0)
-    for word in range(observation.shape[1]):
-        words[lane, place, word] = observation[m, word]
-    episodes.step[lane, place] = step
-    episodes.left[lane, place] = 0
-    episodes.ending[lane, place] = 0
-    episodes.newest[lane] = row
+            set_leaf(tree, lane * episodes.marks.shape[1] + place, 0.0)
+
+
+@kernel
+def _copy_in(words, lane, place, start, given, m, count):  # type: ignore[no-untyped-def]
+    """Copy words `start … start + count - 1` of what is given at m into a record."""
+    _, rows, record_words = words.shape
+    at = (lane * rows + place) * record_words + start
+    copy_items(words, at, given, m * given.shape[1] + start, count)
+
+
+@kernel
+def _push(store, lane, given, m, observation_words, step, behind):  # type: ignore[no-untyped-def]
+    """Write the next row of a lane, over the oldest one where the ring is full.
+
+    Of what is given at m it takes the observation; the rest of the record is given no value.
+    """
+    words, episodes, _ = store
+    marks, rows = episodes.marks, words.shape[1]
+    place = wrap(episodes.lanes[lane, NEWEST_PLACE] + 1, rows)
+    if episodes.lanes[lane, NEWEST] + 1 >= rows:
+        forget(store, lane, place)
+        for i in range(1, behind + 1):  # the rows of its episode that would look back at it
+            later = wrap(place + i, rows)
+            if marks[lane, later, STEP] >> ENDING_BITS >= i:
+                forget(store, lane, later)
+    _copy_in(words, lane, place, 0, given, m, observation_words)
+    marks[lane, place, LEFT] = 0
+    marks[lane, place, STEP] = min(step, LONGEST - 1) << ENDING_BITS
+    episodes.lanes[lane, NEWEST] += 1
+    episodes.lanes[lane, NEWEST_PLACE] = place
 
 
 @kernel
 def _close(episodes, lane):  # type: ignore[no-untyped-def]
     """End a lane's open episode: every row of it learns how far its last row is."""
-    newest = episodes.newest[lane]
-    for row in range(first_row(episodes, lane, newest), newest):
-        episodes.left[lane, row % episodes.left.shape[1]] = newest - row
-    episodes.is_open[lane] = False
+    newest, rows = episodes.lanes[lane, NEWEST_PLACE], episodes.marks.shape[1]
+    length = rows_since(episodes, lane, newest, episodes.lanes[lane, NEWEST])
+    for back in range(1, length + 1):
+        place = wrap(newest - back, rows)
+        if episodes.marks[lane, place, LEFT] == OPEN:
+            episodes.marks[lane, place, LEFT] = back
+    episodes.lanes[lane, IS_OPEN] = 0
 
 
 @kernel
-def append(store, record, following, ending, lane_of, exponent, new_leaf):  # type: ignore[no-untyped-def]
+def append(arrays, record, following, ending, lane_of, exponent, new_leaf, behind):  # type: ignore[no-untyped-def]
     """Write M transitions, or nothing at all.
 
     Args:
-        store: the store.
+        arrays: of the store.
         record: `[M, W]`, observation, action, reward and info of the step.
         following: `[M, observation words]`, the observation that it led to.
         ending: `[M]`, bits that say whether and how this step ends the episode.
@@ -181,33 +239,35 @@ def append(store, record, following, ending, lane_of, exponent, new_leaf):  # ty
             begins where the earlier one led to.
         exponent: `[W]`, `RecordLayout.exponent_mask`.
         new_leaf: what the tree, where there is one, holds of a new transition.
+        behind: how many rows before a row must be stored for it to be sampled, as far as its
+            episode has them.
 
     Returns:
         `OK, 0, 0`, or what is wrong, and in which transition and word.
     """
+    store = store_of(arrays)
     words, episodes, tree = store
+    marks, lanes = episodes
     problem = _check(words, episodes, record, following, lane_of, exponent)
     if problem[0] != OK:
         return problem
-    n_rows = words.shape[1]
     observation_words = following.shape[1]
     for m in range(lane_of.size):
         lane = lane_of[m]
         if lane < 0:
             continue
-        if not episodes.is_open[lane]:
-            _push(words, episodes, tree, lane, record[:, :observation_words], m, np.int64(0))
-            episodes.is_open[lane] = True
-        place = episodes.newest[lane] % n_rows
-        for word in range(observation_words, words.shape[2]):
-            words[lane, place, word] = record[m, word]
-        episodes.ending[lane, place] = ending[m]
-        episodes.left[lane, place] = OPEN
-        episodes.sampleable[lane] += 1
+        if not lanes[lane, IS_OPEN]:
+            _push(store, lane, record, m, observation_words, np.int64(0), behind)
+            lanes[lane, IS_OPEN] = 1
+        place, start = lanes[lane, NEWEST_PLACE], observation_words
+        _copy_in(words, lane, place, start, record, m, words.shape[2] - start)
+        step = np.int64(marks[lane, place, STEP] >> ENDING_BITS)
+        marks[lane, place, STEP] |= ending[m]
+        marks[lane, place, LEFT] = OPEN
+        lanes[lane, SAMPLEABLE] += 1
         if tree.nodes.size:
-            set_leaf(tree, lane * n_rows + place, new_leaf)
-        step_next = np.int64(episodes.step[lane, place] + 1)
-        _push(words, episodes, tree, lane, following, m, step_next)
+            set_leaf(tree, lane * words.shape[1] + place, new_leaf)
+        _push(store, lane, following, m, observation_words, step + 1, behind)
         if ending[m]:
             _close(episodes, lane)
     return problem
@@ -217,7 +277,7 @@ def append(store, record, following, ending, lane_of, exponent, new_leaf):  # ty
 def cut(episodes, mask):  # type: ignore[no-untyped-def]
     """End the open episodes of the lanes in `mask` `[L]`, as neither terminated nor truncated."""
     for lane in range(mask.size):
-        if mask[lane] and episodes.is_open[lane]:
-            last_transition = (episodes.newest[lane] - 1) % episodes.ending.shape[1]
-            episodes.ending[lane, last_transition] = CUT
+        if mask[lane] and episodes.lanes[lane, IS_OPEN]:
+            last = wrap(episodes.lanes[lane, NEWEST_PLACE] - 1, episodes.marks.shape[1])
+            episodes.marks[lane, last, STEP] |= CUT
             _close(episodes, lane)

@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 
 from woodshed.replay.kernel import kernel
 
-Stream = NDArray[np.uint64]  # [1], the state; kernels advance it in place
-
-
-def open_stream(generator: np.random.Generator) -> Stream:
-    """Start a stream from one draw of the generator."""
-    return np.array([generator.bit_generator.random_raw()], np.uint64)
+Stream = NDArray[np.uint64]
+"""`[1]`, the state: at first one raw number of the generator; kernels advance it in place."""
 
 
 @kernel

@@ -16,6 +16,7 @@ from woodshed.replay.store import (
     TRUNCATED,
     Store,
     append,
+    arrays_of,
 )
 from woodshed.replay.tree import Leaf, TreeLike, flatten
 
@@ -114,6 +115,7 @@ def write(
     step: Step,
     lane_of: NDArray[np.int64],
     new_leaf: float,
+    behind: int,
 ) -> None:
     """Append transitions to the store, all or none.
 
@@ -125,6 +127,7 @@ def write(
         lane_of: `[M]` the lane of each; -1 leaves it out. Neighbours of one lane go on from one
             another.
         new_leaf: what the sum-tree holds of a new one.
+        behind: frames before an observation that are stacked with it.
 
     Raises:
         WoodshedError: for a number that is not finite, or an observation that does not continue its
@@ -135,13 +138,14 @@ def write(
     for target, source in zip(staging.following_fields, step.following, strict=True):
         target[...] = source
     problem, m, word = append(
-        store,
+        arrays_of(store),
         staging.record,
         staging.following,
         step.ending,
         lane_of,
         layout.exponent_mask,
         new_leaf,
+        behind,
     )
     if problem != OK:
         field = layout.field_at(word)
