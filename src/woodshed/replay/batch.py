@@ -64,3 +64,6 @@ class SequenceBatch(NamedTuple):
     """`[B]` names the picked row; see `Batch`."""
     relabelled: NDArray[np.bool_]
     """`[B]` whether the sequence has a hindsight goal."""
+    recurrent_state: "Tree | None"
+    """Tree of `[B, …]`: the state stored with the first step whose mask is true; None where no
+    `recurrent_state_space` was declared."""

@@ -40,7 +40,7 @@ class BatchLayout:
         """`[runs, 4]` what an observation is copied by; the columns are the run's first word in
         the record, its number of words, its first word in the row, and how many frames of it
         follow one another there, the newest last."""
-        if self.stacking.k == 1:
+        if not self.stacking.stacked:
             return np.array([[0, self.record.observation_words, 0, 1]])
         runs, at = [], 0
         for leaf, offset, width in self.record.observation:
@@ -74,7 +74,7 @@ class BatchLayout:
 
     def offset_of(self, field: Field) -> int:
         """Where the newest frame of an observation's field lies in the row."""
-        if self.stacking.k == 1:
+        if not self.stacking.stacked:
             return field.offset
         run = self.runs[self.record.observation.index(field)]
         return int(run[TARGET] + run[COUNT] * (run[FRAMES] - 1))
@@ -94,7 +94,7 @@ class BatchLayout:
 
     def _parts(self, prefix: str, start: int) -> list[tuple[Leaf, int]]:
         """The leaves of an observation, and where they begin."""
-        at = self.runs[:, TARGET] if self.stacking.k > 1 else None
+        at = self.runs[:, TARGET] if self.stacking.stacked else None
         return [
             (
                 field.leaf._replace(path=(f"{prefix}{field.leaf.path[0]}", *field.leaf.path[1:])),
@@ -104,14 +104,18 @@ class BatchLayout:
         ]
 
     def _dtype(self, parts: Sequence[tuple[Leaf, int]], words: int) -> np.dtype[Any]:
-        widths = {field.leaf.path[1:]: field.width for field in self.record.observation}
+        """Leaves at these words as fields of so many words."""
+        stacked_words = {
+            prefix + field.leaf.name: field.width
+            for field in self.record.observation
+            if field.leaf.path in self.stacking.stacked
+            for prefix in ("", "next_")
+        }
         formats: list[Any] = []
         for leaf, _ in parts:
             form: Any = (leaf.dtype, leaf.shape)
-            if ("observation", *leaf.path[1:]) in self.stacking.stacked and leaf.path[
-                0
-            ] != "action":
-                size = widths[leaf.path[1:]] * WORD_BYTES
+            if leaf.name in stacked_words:
+                size = stacked_words[leaf.name] * WORD_BYTES
                 frame = {"names": [FRAME], "formats": [form], "offsets": [0], "itemsize": size}
                 form = (np.dtype(frame), (self.stacking.k,))  # type: ignore[call-overload]
             formats.append(form)
@@ -143,7 +147,7 @@ class BatchLayout:
             following: those after the windows.
         """
         arrays = [rows[name] for name in self._names[following]]
-        if self.stacking.k > 1:
+        if self.stacking.stacked:
             stacked = self.stacking.stacked
             leaves = self.record.observation_leaves
             arrays = [

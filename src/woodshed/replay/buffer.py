@@ -1,6 +1,8 @@
 """The replay buffer: episodes in, batches out."""
 
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -16,14 +18,16 @@ from woodshed.replay.draw import Room, make_room
 from woodshed.replay.episode import Episode, check_episode, read_episode
 from woodshed.replay.frames import FrameStack, check_frames
 from woodshed.replay.hindsight import Hindsight
-from woodshed.replay.memory import check_fits, format_bytes
+from woodshed.replay.loading import fill, place, read_saved
+from woodshed.replay.memory import format_bytes
 from woodshed.replay.priorities import Priorities, update
 from woodshed.replay.recipe import whole_number, write_recipe
-from woodshed.replay.records import layout_record
+from woodshed.replay.records import layout_of_spaces
 from woodshed.replay.sampling import sample_windows
+from woodshed.replay.saving import save
 from woodshed.replay.sequences import Shape, sample_sequences, seen_steps
 from woodshed.replay.sharing import Sharing
-from woodshed.replay.tree import TreeLike, leaves_of_space
+from woodshed.replay.tree import TreeLike
 from woodshed.replay.writing import Staging, Step, check_step, flags, make_staging, write
 
 
@@ -54,6 +58,8 @@ class ReplayBuffer:
         priorities: Priorities | None = None,
         frames: FrameStack | None = None,
         info_space: Mapping[str, gymnasium.Space[Any]] | None = None,
+        recurrent_state_space: gymnasium.Space[Any] | None = None,
+        storage: str | os.PathLike[str] | None = None,
         seed: int = 0,
         float_dtype: DTypeLike = np.float32,
     ) -> None:
@@ -72,6 +78,10 @@ class ReplayBuffer:
             priorities: how rows are picked by priority; None picks all alike.
             frames: how many observations are stacked when sampled; None: each stands alone.
             info_space: spaces of the info keys to store; `compute_reward` gets them.
+            recurrent_state_space: space of a recurrent policy's state; what is stored with each
+                step comes back with the first one of a sequence.
+            storage: a folder for a scratch file that holds the records, instead of memory; the file
+                goes with the buffer, `save` is what keeps.
             seed: of the one generator that all sampling draws from.
             float_dtype: what floating observations, actions and info are stored as. Rewards are
                 float32.
@@ -85,24 +95,10 @@ class ReplayBuffer:
         self.rows_per_lane = -(-self.capacity // self.n_envs) + 1
         info_space = dict(info_space or {})
 
-        if np.dtype(float_dtype) not in (np.float32, np.float64):
-            raise WoodshedError(f"float_dtype is {float_dtype}, expected float32 or float64")
-        observation_leaves = leaves_of_space(observation_space, "observation", float_dtype)
-        if isinstance(action_space, gymnasium.spaces.Dict):
-            raise WoodshedError("a Dict action space is not supported: flatten it in a wrapper")
-        (action_leaf,) = leaves_of_space(action_space, "action", float_dtype)
-        if any(isinstance(space, gymnasium.spaces.Dict) for space in info_space.values()):
-            raise WoodshedError(
-                "an info key holds one array: declare each part of a Dict by itself"
-            )
-        info_leaves = [
-            leaf._replace(path=("info", key))
-            for key, space in info_space.items()
-            for leaf in leaves_of_space(space, f"info {key}", float_dtype)
-        ]
-        self._layout = layout_record(observation_leaves, action_leaf, info_leaves)
-
-        stacking = check_frames(frames, observation_leaves)
+        self._layout = layout_of_spaces(
+            observation_space, action_space, info_space, recurrent_state_space, float_dtype
+        )
+        stacking = check_frames(frames, self._layout.observation_leaves)
         if self.rows_per_lane <= stacking.k:
             raise WoodshedError(
                 f"capacity is {self.capacity:,}, of which each of {self.n_envs} environments has "
@@ -121,16 +117,8 @@ class ReplayBuffer:
         )
         self.gamma = float(gamma)
 
-        size = self.n_envs, self.rows_per_lane, self._layout
-        prioritised = priorities is not None
-        self.nbytes = _store.expected_bytes(*size, prioritised=prioritised)
-        check_fits(self.nbytes, f"a replay of {self.capacity:,} transitions")
-        if self.n_envs * self.rows_per_lane >= 2**32 or self.rows_per_lane >= _store.LONGEST:
-            raise WoodshedError(
-                f"capacity is {capacity:,}, expected less than 2^32 rows over all lanes and 2^28 "
-                "in each"
-            )
-        self._store = _store.allocate(*size, prioritised=prioritised)
+        self._storage = None if storage is None else Path(storage)
+        self._allocate(self.rows_per_lane)
         self._largest_priority = 1.0
         self._written = 0
         self.stale_priorities = 0
@@ -161,6 +149,7 @@ class ReplayBuffer:
         truncated: TreeLike,
         next_observation: TreeLike,
         info: Mapping[str, TreeLike] | None = None,
+        recurrent_state: TreeLike | None = None,
         mask: TreeLike | None = None,
     ) -> None:
         """Write one step of every environment; every array has a leading axis `[n_envs]`.
@@ -175,6 +164,7 @@ class ReplayBuffer:
             next_observation: `[n_envs, …]` what the action led to: at an episode's end its true
                 final observation, not the first one of the next episode.
             info: the declared info keys, `[n_envs, …]` each.
+            recurrent_state: where it was declared, the state before acting on `observation`.
             mask: `[n_envs]` bool, the environments that took this step; all by default.
 
         Raises:
@@ -191,6 +181,7 @@ class ReplayBuffer:
             truncated=truncated,
             next_observation=next_observation,
             info=info,
+            recurrent_state=recurrent_state,
         )
         lane_of = self._all_lanes
         if mask is not None:
@@ -285,6 +276,70 @@ class ReplayBuffer:
         self._rooms.append(room)
         return batch
 
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write everything to a folder: arrays and JSON; see `load`.
+
+        It is written aside and renamed: a folder of that name is replaced, and stays whole until
+        then. Takes no memory to speak of.
+
+        Args:
+            folder: path of it.
+        """
+        priorities = self._recipe.priorities
+        with self._sharing.reading:
+            save(
+                folder,
+                self._store,
+                self._layout,
+                self._generator,
+                alpha=None if priorities is None else priorities.alpha,
+                largest_priority=self._largest_priority,
+                written=self._written,
+                stale_priorities=self.stale_priorities,
+            )
+
+    def load(self, folder: str | os.PathLike[str]) -> None:
+        """Fill this new replay with what another one saved; runs no code from the files.
+
+        With the same number of environments and capacity, everything is as it was: the next batch,
+        handles, priorities, open episodes, which `add` goes on with. With another capacity handles
+        change. With another number of environments all episodes are kept, spread over the lanes;
+        open ones count as cut; the lanes grow where episodes would not fit otherwise.
+
+        Args:
+            folder: that `save` wrote.
+
+        Raises:
+            WoodshedError: when this replay holds something; when a file is missing, damaged or
+                foreign, which the message names; for other spaces, another `alpha`, or more
+                transitions than the capacity. This replay is still empty then.
+        """
+        folder = Path(folder)
+        priorities = self._recipe.priorities
+        with self._sharing.writing:
+            if self._written or (self._store.episodes.lanes[:, _store.NEWEST] >= 0).any():
+                raise WoodshedError("a saved replay is loaded into a new one; this one has rows")
+            saved = read_saved(folder, self._layout)
+            about = saved.about
+            if priorities and about.alpha is not None and about.alpha != priorities.alpha:
+                raise WoodshedError(
+                    f"{folder} was saved with alpha {about.alpha}, this replay has "
+                    f"{priorities.alpha}: make it with the same"
+                )
+            placed = place(saved, folder, self.n_envs, self.rows_per_lane, self.capacity)
+            if placed.rows > self.rows_per_lane:
+                self._allocate(placed.rows)
+            behind = self._recipe.numbers.behind
+            try:
+                fill(self._store, saved, placed, behind, self._leaf(about.largest_priority))
+            except BaseException:
+                self._allocate(self.rows_per_lane)  # empty again
+                raise
+            self._largest_priority = about.largest_priority
+            self._written = about.written
+            self.stale_priorities = about.stale_priorities
+            self._generator = saved.generator
+
     def update_priorities(self, handle: NDArray[np.int64], priority: NDArray[Any]) -> int:
         """Give sampled rows the priorities that their errors call for.
 
@@ -312,6 +367,13 @@ class ReplayBuffer:
     def blank(self, batch_size: int) -> Batch:
         """A batch of zeros, of the shapes and dtypes that `sample` gives: to compile ahead with."""
         return blank_batch(self._recipe.layout, whole_number(batch_size, "batch_size"))
+
+    def _allocate(self, rows_per_lane: int) -> None:
+        prioritised = self._recipe.priorities is not None
+        size = self.n_envs, rows_per_lane, self._layout
+        self._store = _store.allocate(*size, prioritised=prioritised, folder=self._storage)
+        self.rows_per_lane = rows_per_lane
+        self.nbytes = sum(_store.expected_bytes(*size, prioritised=prioritised))
 
     def _take_room(self, batch_size: int, most: int) -> Room:
         """Room for a sample, its stream begun; that of the last one where it has the same size.

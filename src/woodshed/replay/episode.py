@@ -1,11 +1,13 @@
 """Whole episodes: into the store, and out of it again."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.records import RecordLayout, as_records
+from woodshed.replay.records import Field, RecordLayout, as_records
 from woodshed.replay.store import (
     CUT,
     NEWEST,
@@ -44,6 +46,8 @@ class Episode(NamedTuple):
     """How it ended; `open`: not yet."""
     info: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """The declared info keys, `[T, …]` each."""
+    recurrent_state: TreeLike | None = None
+    """Tree of `[T, …]`: the state before each step, where it was declared."""
 
 
 def check_episode(layout: RecordLayout, episode: Episode) -> Step:
@@ -68,6 +72,7 @@ def check_episode(layout: RecordLayout, episode: Episode) -> Step:
         truncated=last & (episode.ending == "truncated"),
         next_observation=_slice(episode.observation, slice(1, None)),
         info=episode.info,
+        recurrent_state=episode.recurrent_state,
     )
 
 
@@ -100,14 +105,19 @@ def read_episode(
     bits = ending_at(episodes, lane, places[-2])
     found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]
     return row + rows.size, Episode(
-        observation=unflatten(
-            layout.observation_leaves, [records[field.leaf.name] for field in layout.observation]
-        ),
+        observation=_tree(layout.observation, records),
         action=records["action"][:-1],
         reward=records["reward"][:-1],
         ending=found[0] if found else "open",
         info={field.leaf.path[-1]: records[field.leaf.name][:-1] for field in layout.info},
+        recurrent_state=_tree(layout.state, records[:-1]),
     )
+
+
+def _tree(fields: Sequence[Field], records: NDArray[Any]) -> "Tree | None":
+    if not fields:
+        return None
+    return unflatten([field.leaf for field in fields], [records[f.leaf.name] for f in fields])
 
 
 def _slice(tree: TreeLike, part: slice) -> Tree:

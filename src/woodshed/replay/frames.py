@@ -38,7 +38,7 @@ class FrameStack:
 
 
 class Stacking(NamedTuple):
-    """A frame stack as the kernels and the layout want it; k = 1 stacks nothing."""
+    """A frame stack as the kernels and the layout want it."""
 
     k: int
     zero: bool
@@ -53,7 +53,7 @@ def check_frames(frames: FrameStack | None, leaves: list[Leaf]) -> Stacking:
     Raises:
         WoodshedError: for a key that the observation does not have, or one of a goal.
     """
-    if frames is None or frames.k == 1:
+    if frames is None:
         return Stacking(1, False, frozenset())
     by_key = {"/".join(leaf.path[1:]): leaf.path for leaf in leaves}
     keys = frames.keys

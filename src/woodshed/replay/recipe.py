@@ -59,6 +59,8 @@ class Numbers(NamedTuple):
     """Frames before an observation that are stacked with it."""
     zero_padding: bool
     """Whether zeros stand for frames before the first one."""
+    state_words: int
+    """Length of the recurrent state, with which a record ends."""
 
 
 @kernel
@@ -83,6 +85,7 @@ def numbers_of(packed):  # type: ignore[no-untyped-def]
         row_goal=int(packed[15]),
         behind=int(packed[16]),
         zero_padding=packed[17] != 0,
+        state_words=int(packed[18]),
     )
 
 
@@ -156,7 +159,7 @@ def write_recipe(
         observation_words=record.observation_words,
         reward=record.reward.offset,
         info=info_word,
-        info_words=record.words - info_word,
+        info_words=record.words - record.state_words - info_word,
         achieved=0,
         desired=0,
         goal_words=0,
@@ -168,6 +171,7 @@ def write_recipe(
         row_goal=0,
         behind=layout.stacking.k - 1,
         zero_padding=layout.stacking.zero,
+        state_words=record.state_words,
     )
     if hindsight is None:
         return Recipe(layout, numbers, np.empty(0), None, priorities)

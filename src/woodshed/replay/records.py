@@ -6,15 +6,17 @@ compiled once, whatever the spaces.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from woodshed.replay.tree import Leaf
+from woodshed.errors import WoodshedError
+from woodshed.replay.tree import Leaf, leaves_of_space
 
 WORD_BYTES = 4
 
@@ -36,17 +38,19 @@ class RecordLayout:
         action: the action's field.
         reward: the reward's field (always float32).
         info: fields of the declared info keys.
+        state: fields of the recurrent state.
     """
 
     observation: tuple[Field, ...]
     action: Field
     reward: Field
     info: tuple[Field, ...]
+    state: tuple[Field, ...]
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """All fields, in the order of the record."""
-        return (*self.observation, self.action, self.reward, *self.info)
+        return (*self.observation, self.action, self.reward, *self.info, *self.state)
 
     @cached_property
     def observation_leaves(self) -> list[Leaf]:
@@ -79,6 +83,18 @@ class RecordLayout:
         return self.action.offset
 
     @cached_property
+    def state_dtype(self) -> np.dtype[Any]:
+        """The recurrent state as numpy sees its words, which end the record."""
+        start = self.words - self.state_words
+        fields = [field._replace(offset=field.offset - start) for field in self.state]
+        return records_dtype(fields, self.state_words)
+
+    @property
+    def state_words(self) -> int:
+        """Length of the recurrent state, with which the record ends, in words; 0 without."""
+        return self.words - self.state[0].offset if self.state else 0
+
+    @cached_property
     def exponent_mask(self) -> NDArray[np.uint32]:
         """For each word the bits that are all set in an infinity or NaN; 0 where none can be."""
         mask = np.zeros(self.words, np.uint32)
@@ -99,19 +115,61 @@ class RecordLayout:
         return next(f for f in self.fields if f.offset <= word < f.offset + f.width)
 
 
-def layout_record(observation: Sequence[Leaf], action: Leaf, info: Sequence[Leaf]) -> RecordLayout:
+def layout_of_spaces(
+    observation_space: gymnasium.Space[Any],
+    action_space: gymnasium.Space[Any],
+    info_space: Mapping[str, gymnasium.Space[Any]],
+    recurrent_state_space: gymnasium.Space[Any] | None,
+    float_dtype: DTypeLike,
+) -> RecordLayout:
+    """The record for what a replay is to hold; see `ReplayBuffer`.
+
+    Raises:
+        WoodshedError: for a space without fixed shape, or another float dtype.
+    """
+    if np.dtype(float_dtype) not in (np.float32, np.float64):
+        raise WoodshedError(f"float_dtype is {float_dtype}, expected float32 or float64")
+    observation = leaves_of_space(observation_space, "observation", float_dtype)
+    if isinstance(action_space, gymnasium.spaces.Dict):
+        raise WoodshedError("a Dict action space is not supported: flatten it in a wrapper")
+    (action,) = leaves_of_space(action_space, "action", float_dtype)
+    if any(isinstance(space, gymnasium.spaces.Dict) for space in info_space.values()):
+        raise WoodshedError("an info key holds one array: declare each part of a Dict by itself")
+    info = [
+        leaf._replace(path=("info", key))
+        for key, space in info_space.items()
+        for leaf in leaves_of_space(space, f"info {key}", float_dtype)
+    ]
+    state = (
+        leaves_of_space(recurrent_state_space, "recurrent_state", float_dtype)
+        if recurrent_state_space is not None
+        else []
+    )
+    return layout_record(observation, action, info, state)
+
+
+def layout_record(
+    observation: Sequence[Leaf], action: Leaf, info: Sequence[Leaf], state: Sequence[Leaf]
+) -> RecordLayout:
     """Place the leaves one after the other, each padded to whole words and aligned to its items."""
     reward = Leaf(("reward",), (), np.dtype(np.float32))
     fields = []
     offset = 0
-    for leaf in (*observation, action, reward, *info):
+    for leaf in (*observation, action, reward, *info, *state):
         nbytes = leaf.dtype.itemsize * math.prod(leaf.shape)
         width = -(-nbytes // WORD_BYTES)
         offset = whole_items(offset, leaf.dtype.itemsize)
         fields.append(Field(leaf, offset, width))
         offset += width
     n = len(observation)
-    return RecordLayout(tuple(fields[:n]), fields[n], fields[n + 1], tuple(fields[n + 2 :]))
+    extra = fields[n + 2 :]
+    return RecordLayout(
+        tuple(fields[:n]),
+        fields[n],
+        fields[n + 1],
+        tuple(extra[: len(info)]),
+        tuple(extra[len(info) :]),
+    )
 
 
 def whole_items(words: int, itemsize: int) -> int:

@@ -8,13 +8,14 @@ those at the two ends of an episode too.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from woodshed.replay.batch import SequenceBatch
 from woodshed.replay.collect import copy_goal, copy_observation, copy_words, fetch_window
 from woodshed.replay.draw import Room, check_drawn, draw
 from woodshed.replay.kernel import kernel
 from woodshed.replay.recipe import Recipe, numbers_of
-from woodshed.replay.records import as_records
+from woodshed.replay.records import RecordLayout, as_records
 from woodshed.replay.reduce import reduce_window
 from woodshed.replay.relabel import ask, gather_questions
 from woodshed.replay.store import (
@@ -26,6 +27,7 @@ from woodshed.replay.store import (
     store_of,
     wrap,
 )
+from woodshed.replay.tree import Tree, unflatten
 from woodshed.replay.windows import draw_length, windows_of
 
 
@@ -63,7 +65,8 @@ def sample_sequences(
     reward, discount = np.zeros((2, batch, steps), np.float32)
     taken, mask = np.zeros((batch, steps), np.int32), np.zeros((batch, steps), np.bool_)
     handle, relabelled = np.empty(batch, np.int64), np.empty(batch, np.bool_)
-    columns = reward, discount, taken, mask, handle, relabelled
+    state = np.empty((batch, layout.record.state_words), np.uint32)
+    columns = reward, discount, taken, mask, handle, relabelled, state
     _collect(arrays, recipe.arrays, tuple(room), shape.burn_in, answers, words, columns)
     rows = as_records(words, layout.step_dtype)
     return SequenceBatch(
@@ -76,7 +79,16 @@ def sample_sequences(
         weight=weight,
         handle=handle,
         relabelled=relabelled,
+        recurrent_state=_view_state(layout.record, state),
     )
+
+
+def _view_state(record: RecordLayout, words: NDArray[np.uint32]) -> "Tree | None":
+    if not record.state:
+        return None
+    rows = as_records(words, record.state_dtype)
+    leaves = [field.leaf for field in record.state]
+    return unflatten(leaves, [rows[leaf.name] for leaf in leaves])
 
 
 def seen_steps(recipe: Recipe, shape: Shape) -> int:
@@ -136,12 +148,12 @@ def _collect(arrays, recipe, room, burn_in, answers, out, columns):  # type: ign
         answers: what hindsight says, counted from the first step of a sequence; see `Answers`.
         out: `[B, T + n, row words]`, filled: where a sequence has no such row, the nearest one.
         columns: reward, discount, steps and mask, `[B, T]` zeros, filled where there is a step;
-            handle and relabelled, `[B]`, filled.
+            handle and relabelled, `[B]`, and the recurrent state, `[B, words]`, filled.
     """
     packed, _, runs = recipe
     store, numbers, words = store_of(arrays), numbers_of(packed), arrays[0]
     picked, whole, stream = windows_of(room[0]), windows_of(room[1]), room[2]
-    reward, discount, steps, mask, handle, relabelled = columns
+    reward, discount, steps, mask, handle, relabelled, state = columns
     n_lanes, rows, _ = words.shape
     stored_reward = words.view(np.float32)
     flat = out.reshape(-1, out.shape[2])
@@ -152,6 +164,9 @@ def _collect(arrays, recipe, room, burn_in, answers, out, columns):  # type: ign
         since = rows_since(store.episodes, lane, picked.place[b], row)
         handle[b] = row * n_lanes + lane
         relabelled[b] = picked.goal_place[b] >= 0
+        if numbers.state_words:
+            start, count = words.shape[2] - numbers.state_words, numbers.state_words
+            copy_words(words, lane, whole.place[b], start, count, state, b, 0)
         ended = False  # by a relabelled termination: the steps after it never happened
         for t in range(out.shape[1]):
             at = b * out.shape[1] + t

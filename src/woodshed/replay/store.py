@@ -4,13 +4,16 @@ Rows of a lane are numbered 0, 1, 2, … for ever; row `number` lies at `number 
 names a row for good: once it is overwritten, its place belongs to another number.
 """
 
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from woodshed.errors import WoodshedError
 from woodshed.replay.kernel import kernel
 from woodshed.replay.machine import copy_items
+from woodshed.replay.memory import check_fits, empty_array
 from woodshed.replay.records import RecordLayout
 from woodshed.replay.sum_tree import SumTree, make_tree, set_leaf, tree_bytes
 
@@ -73,19 +76,42 @@ def store_of(arrays):  # type: ignore[no-untyped-def]
     return Store(words, EpisodeIndex(marks, lanes), SumTree(nodes, offsets))
 
 
-def allocate(lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool) -> Store:
-    """Make an empty store. Memory that no row was written to yet is not resident."""
+def allocate(
+    lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool, folder: Path | None = None
+) -> Store:
+    """Make an empty store. Memory that no row was written to yet is not resident.
+
+    Args:
+        lanes: L.
+        rows: R, of each lane.
+        layout: of the records.
+        prioritised: whether there is a tree.
+        folder: where the records lie in a scratch file; None: in memory.
+
+    Raises:
+        WoodshedError: when it does not fit.
+    """
+    what = f"a replay of {lanes * (rows - 1):,} transitions"
+    records, rest = expected_bytes(lanes, rows, layout, prioritised=prioritised)
+    check_fits(rest + (records if folder is None else 0), what)
+    if lanes * rows >= 2**32 or rows >= LONGEST:
+        raise WoodshedError(
+            f"{lanes * rows:,} rows are too many, expected less than 2^32 over all environments "
+            "and 2^28 in each: lower the capacity"
+        )
     index = EpisodeIndex(np.zeros((lanes, rows, 2), np.int32), np.zeros((lanes, 4), np.int64))
     index.lanes[:, [NEWEST, NEWEST_PLACE]] = -1
     tree = make_tree(lanes * rows if prioritised else 0)
-    return Store(np.empty((lanes, rows, layout.words), np.uint32), index, tree)
+    return Store(empty_array((lanes, rows, layout.words), np.uint32, folder, what), index, tree)
 
 
-def expected_bytes(lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool) -> int:
-    """Bytes that `allocate` reserves."""
+def expected_bytes(
+    lanes: int, rows: int, layout: RecordLayout, *, prioritised: bool
+) -> tuple[int, int]:
+    """Bytes that `allocate` reserves: of the records, of everything else."""
     index_row, index_lane = 2 * 4, 4 * 8
     tree = tree_bytes(lanes * rows) if prioritised else 0
-    return lanes * (rows * (4 * layout.words + index_row) + index_lane) + tree
+    return lanes * rows * 4 * layout.words, lanes * (rows * index_row + index_lane) + tree
 
 
 @kernel

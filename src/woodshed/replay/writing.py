@@ -73,6 +73,7 @@ def check_step(
     truncated: TreeLike,
     next_observation: TreeLike,
     info: Mapping[str, TreeLike] | None,
+    recurrent_state: TreeLike | None,
 ) -> Step:
     """Take the arrays of `count` transitions apart; see `ReplayBuffer.add`.
 
@@ -85,12 +86,20 @@ def check_step(
             f"info has the keys {sorted(info)}, expected {sorted(layout.info_keys)} as declared "
             "in info_space"
         )
+    state_leaves = [field.leaf for field in layout.state]
+    if (recurrent_state is None) != (not state_leaves):
+        found = "a" if recurrent_state is not None else "no"
+        raise WoodshedError(
+            f"{found} recurrent_state was given, expected "
+            f"{[leaf.name for leaf in state_leaves] or 'none'} as declared in recurrent_state_space"
+        )
     leaves = layout.observation_leaves
     arrays = [
         *flatten(observation, leaves, count),
         *flatten(action, [layout.action.leaf], count),
         *flatten(reward, [layout.reward.leaf], count),
         *flatten(info, [field.leaf for field in layout.info], count),
+        *(flatten(recurrent_state, state_leaves, count) if state_leaves else []),
     ]
     following = flatten(next_observation, layout.next_leaves, count)
     ending = flags(terminated, "terminated", count) * np.uint8(TERMINATED)
