@@ -58,6 +58,16 @@ class RecordLayout:
         return [field.leaf for field in self.observation]
 
     @cached_property
+    def info_leaves(self) -> list[Leaf]:
+        """The leaves of the info, in order."""
+        return [field.leaf for field in self.info]
+
+    @cached_property
+    def state_leaves(self) -> list[Leaf]:
+        """The leaves of the recurrent state, in order."""
+        return [field.leaf for field in self.state]
+
+    @cached_property
     def next_leaves(self) -> list[Leaf]:
         """The same under the name `next_observation`, for messages."""
         return [

@@ -87,8 +87,7 @@ def _view_state(record: RecordLayout, words: NDArray[np.uint32]) -> "Tree | None
     if not record.state:
         return None
     rows = as_records(words, record.state_dtype)
-    leaves = [field.leaf for field in record.state]
-    return unflatten(leaves, [rows[leaf.name] for leaf in leaves])
+    return unflatten(record.state_leaves, [rows[leaf.name] for leaf in record.state_leaves])
 
 
 def seen_steps(recipe: Recipe, shape: Shape) -> int:

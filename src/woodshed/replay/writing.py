@@ -81,26 +81,28 @@ def check_step(
         WoodshedError: for a wrong key or shape.
     """
     info = info or {}
-    if info.keys() != layout.info_keys:
+    if (info or layout.info) and info.keys() != layout.info_keys:
         raise WoodshedError(
             f"info has the keys {sorted(info)}, expected {sorted(layout.info_keys)} as declared "
             "in info_space"
         )
-    state_leaves = [field.leaf for field in layout.state]
-    if (recurrent_state is None) != (not state_leaves):
+    if (recurrent_state is None) != (not layout.state):
         found = "a" if recurrent_state is not None else "no"
         raise WoodshedError(
             f"{found} recurrent_state was given, expected "
-            f"{[leaf.name for leaf in state_leaves] or 'none'} as declared in recurrent_state_space"
+            f"{[leaf.name for leaf in layout.state_leaves] or 'none'} as declared in "
+            "recurrent_state_space"
         )
     leaves = layout.observation_leaves
     arrays = [
         *flatten(observation, leaves, count),
         *flatten(action, [layout.action.leaf], count),
         *flatten(reward, [layout.reward.leaf], count),
-        *flatten(info, [field.leaf for field in layout.info], count),
-        *(flatten(recurrent_state, state_leaves, count) if state_leaves else []),
     ]
+    if layout.info:
+        arrays += flatten(info, layout.info_leaves, count)
+    if layout.state:
+        arrays += flatten(recurrent_state, layout.state_leaves, count)
     following = flatten(next_observation, layout.next_leaves, count)
     ending = flags(terminated, "terminated", count) * np.uint8(TERMINATED)
     ending |= flags(truncated, "truncated", count) * np.uint8(TRUNCATED)
@@ -113,6 +115,8 @@ def flags(value: TreeLike, name: str, count: int) -> NDArray[np.bool_]:
     Raises:
         WoodshedError: for another shape.
     """
+    if isinstance(value, np.ndarray) and value.dtype == np.bool_ and value.shape == (count,):
+        return value
     leaf = Leaf((name,), (), np.dtype(np.bool_))
     return flatten(value, [leaf], count)[0].astype(np.bool_)
 
