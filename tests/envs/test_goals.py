@@ -7,7 +7,12 @@ import pytest
 from gymnasium import spaces
 from tests.envs.toys import Counting, Wandering
 
-from woodshed.envs import goal_functions, has_goals, make_environment
+from woodshed.envs import (
+    goal_functions,
+    has_goals,
+    make_environment,
+    warn_of_other_rewards,
+)
 from woodshed.envs.tasks.point_reach import PointReach
 from woodshed.errors import WoodshedError
 
@@ -115,3 +120,21 @@ def test_mazes_keep_their_termination() -> None:
     assert functions.compute_terminated is not None
     assert functions.compute_terminated.__func__ is type(env.unwrapped).compute_terminated  # type: ignore[attr-defined]
     env.close()
+
+
+def test_a_wrapper_that_changes_rewards_is_told(recwarn: pytest.WarningsRecorder) -> None:
+    env = make_environment("woodshed/PointReach-v0")
+    compute_reward = goal_functions(env).compute_reward
+    warn_of_other_rewards(env, compute_reward, ())
+    assert not recwarn.list
+    scaled = gymnasium.wrappers.TransformReward(env, lambda reward: 0.5 * float(reward))
+    with pytest.warns(UserWarning, match=r"reward is -0\.5, but compute_reward says -1"):
+        warn_of_other_rewards(scaled, compute_reward, ())
+
+
+def test_a_reward_function_that_fails_is_left_to_the_replay(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    env = make_environment("woodshed/PointReach-v0")
+    warn_of_other_rewards(env, goal_functions(env).compute_reward, ("not there",))
+    assert not recwarn.list

@@ -36,6 +36,18 @@ def test_number_out_of_range_is_named(name: str, value: Any) -> None:
         small_settings(**{name: value})
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"normalise_observations": False, "observation_clip": 3.0}, "observation_clip does noth"),
+        ({"steps": 50, "learning_starts": 50}, "nothing would be learnt"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(changes: Any, message: str) -> None:
+    with pytest.raises(WoodshedError, match=message):
+        small_settings(**changes)
+
+
 def test_plain_data_and_back() -> None:
     settings = small_settings(n_step=(1, 5), info_keys=("radius",), updates_per_step=0.25)
     data = settings_to_data(settings)

@@ -164,6 +164,13 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
 
 
+@pytest.mark.parametrize("changes", [{"hindsight_k": 2.0}, {"info_keys": ("is_success",)}])
+def test_settings_of_hindsight_without_it_are_refused(tmp_path: Path, changes: Any) -> None:
+    (name,) = changes
+    with pytest.raises(WoodshedError, match=f"{name} does nothing without hindsight"):
+        run(tmp_path / "run", hindsight="none", **changes)
+
+
 def test_hindsight_without_goals_is_refused_and_nothing_written(tmp_path: Path) -> None:
     with pytest.raises(WoodshedError, match=r"hindsight 'future' was asked for, but .* no goals"):
         run(tmp_path / "run", env="Pendulum-v1", hindsight="future")

@@ -3,7 +3,12 @@
 Importing this package registers the built-in tasks (`woodshed/PointReach-v0`) with Gymnasium.
 """
 
-from woodshed.envs.goals import GoalFunctions, goal_functions, has_goals
+from woodshed.envs.goals import (
+    GoalFunctions,
+    goal_functions,
+    has_goals,
+    warn_of_other_rewards,
+)
 from woodshed.envs.gymnasium_vector import GymnasiumVector
 from woodshed.envs.info import probe_info_space
 from woodshed.envs.make import EnvironmentFactory, make_environment
@@ -28,6 +33,7 @@ __all__ = [
     "has_goals",
     "make_environment",
     "probe_info_space",
+    "warn_of_other_rewards",
 ]
 
 register_tasks()

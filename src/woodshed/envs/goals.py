@@ -1,10 +1,12 @@
 """Finding the reward and termination functions that hindsight needs."""
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 
 from woodshed.errors import WoodshedError
@@ -56,6 +58,39 @@ def goal_functions(env: gymnasium.Env[Any, Any]) -> GoalFunctions:
             "none; add it to the environment or turn hindsight off"
         )
     return GoalFunctions(compute_reward, _function(env, "compute_terminated"))
+
+
+def warn_of_other_rewards(
+    env: gymnasium.Env[Any, Any], compute_reward: GoalFunction, info_keys: Sequence[str]
+) -> None:
+    """Take one step, and warn where its reward is not what `compute_reward` says of it.
+
+    That is so under a wrapper that changes rewards: relabelled transitions would then be rewarded
+    on another scale than those with their original goal.
+
+    Args:
+        env: an environment that nobody else steps.
+        compute_reward: what hindsight asks.
+        info_keys: what it is given of the step's info.
+    """
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    observation, reward, _, _, info = env.step(env.action_space.sample())
+    achieved, desired = (
+        np.asarray(observation[key])[None] for key in ("achieved_goal", "desired_goal")
+    )
+    try:
+        columns = {key: np.asarray(info[key])[None] for key in info_keys}
+        computed = float(np.ravel(compute_reward(achieved, desired, columns))[0])
+    except Exception:  # the replay tries the function out, and says what is wrong with it
+        return
+    if not np.isclose(computed, float(reward), rtol=1e-4, atol=1e-6):
+        warnings.warn(
+            f"a step's reward is {float(reward):g}, but compute_reward says {computed:g}: is there "
+            "a wrapper that changes rewards? Change compute_reward with it, or turn hindsight off",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _function(env: gymnasium.Env[Any, Any], name: str) -> GoalFunction | None:

@@ -16,6 +16,7 @@ from woodshed.envs import (
     has_goals,
     make_environment,
     probe_info_space,
+    warn_of_other_rewards,
 )
 from woodshed.errors import WoodshedError
 from woodshed.replay import Hindsight, ReplayBuffer
@@ -57,7 +58,7 @@ def make_parts(env: str | EnvironmentFactory, settings: Settings[Any], closing: 
     seeds = derive_seeds(settings.seed)
     environments = InProcessVector([env] * settings.n_envs, seeds.environments, settings.info_keys)
     closing.callback(environments.close)
-    judge = make_environment(env)  # never stepped: hindsight asks its reward function
+    judge = make_environment(env)  # hindsight asks its reward function
     closing.callback(judge.close)
     if any(judge.unwrapped is lane.unwrapped for lane in environments.environments):
         raise WoodshedError(
@@ -104,6 +105,9 @@ def _hindsight(settings: Settings[Any], env: gymnasium.Env[Any, Any]) -> Hindsig
     choice = settings.hindsight
     goals = has_goals(env.observation_space)
     if choice == "none" or (choice == "auto" and not goals):
+        for name in ("hindsight_k", "info_keys"):
+            if settings.is_given(name):
+                raise WoodshedError(f"{name} does nothing without hindsight: leave it out")
         return None
     if not goals:
         raise WoodshedError(
@@ -111,6 +115,7 @@ def _hindsight(settings: Settings[Any], env: gymnasium.Env[Any, Any]) -> Hindsig
             "(achieved_goal and desired_goal in its observations); use hindsight 'none'"
         )
     functions = goal_functions(env)
+    warn_of_other_rewards(env, functions.compute_reward, settings.info_keys)
     return Hindsight(
         "future" if choice == "auto" else choice,
         settings.hindsight_k,

@@ -1,7 +1,7 @@
 """What a training run is told."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from woodshed.algorithms import SAC
@@ -86,5 +86,19 @@ class Settings(Generic[A]):
             raise WoodshedError(
                 f"observation_clip is {self.observation_clip}, expected a number above 0"
             )
+        if not self.normalise_observations and self.is_given("observation_clip"):
+            raise WoodshedError(
+                "observation_clip does nothing where normalise_observations is false: leave it out"
+            )
+        if self.updates_per_step > 0 and self.steps <= self.learning_starts:
+            raise WoodshedError(
+                f"steps is {self.steps:,} and learning_starts {self.learning_starts:,}: nothing "
+                "would be learnt; expected more steps"
+            )
         if not isinstance(self.n_step, tuple) or len(self.n_step) not in (1, 2):
             raise WoodshedError(f"n_step is {self.n_step}, expected a tuple of one or two")
+
+    def is_given(self, name: str) -> bool:
+        """Whether a setting differs from its default."""
+        (default,) = (field.default for field in fields(self) if field.name == name)
+        return bool(getattr(self, name) != default)
