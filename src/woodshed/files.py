@@ -21,7 +21,7 @@ def replaced_file(path: Path) -> Iterator[Path]:
     aside = _new_name(path)
     try:
         yield aside
-        _flush(aside)
+        flush(aside)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
@@ -39,7 +39,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     try:
         yield aside
         for file in aside.iterdir():
-            _flush(file)
+            flush(file)
         if path.exists():
             path.rename(old)
         aside.rename(path)
@@ -67,7 +67,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except FileNotFoundError:
         raise WoodshedError(f"{path} is missing") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise WoodshedError(f"{path} is damaged or no JSON file: {error}") from None
 
 
@@ -99,6 +99,7 @@ def _new_name(path: Path) -> Path:
     return path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Bring a file to the disk itself."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

@@ -14,10 +14,13 @@ class StoredEpisode(NamedTuple):
     reward: Array
     ending: Ending
     info: dict[str, Array]
+    recurrent_state: Tree | None
 
 
 def stack_trees(trees: list[Any]) -> Any:
-    """Trees of one shape to a tree with a leading axis."""
+    """Trees of one shape to a tree with a leading axis; None of Nones."""
+    if trees[0] is None:
+        return None
     if isinstance(trees[0], dict):
         return {key: stack_trees([tree[key] for tree in trees]) for key in trees[0]}
     return np.stack(trees)
@@ -26,10 +29,9 @@ def stack_trees(trees: list[Any]) -> Any:
 def stored_episodes(replay: ReferenceReplay) -> list[StoredEpisode]:
     """Every episode with a stored transition, lane by lane, oldest first, without lost rows."""
     found = []
-    for lane, episodes in enumerate(replay.lanes):
-        for episode in episodes:
-            lost = max(0, replay.oldest(lane) - episode.first)
-            rows = episode.rows[lost:]
+    for lane in range(replay.n_envs):
+        for episode in replay.stored(lane):
+            rows = episode.rows[replay.kept(lane, episode)[1] - episode.first :]
             if len(rows) < 2:
                 continue
             found.append(
@@ -39,6 +41,7 @@ def stored_episodes(replay: ReferenceReplay) -> list[StoredEpisode]:
                     reward=np.array([row.reward for row in rows[:-1]], np.float32),
                     ending=episode.ending,
                     info=stack_trees([row.info for row in rows[:-1]]),
+                    recurrent_state=stack_trees([row.recurrent_state for row in rows[:-1]]),
                 )
             )
     return found

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.reference.frames import Frames, first_whole, frame_numbers, stack_frames
 
 Array = NDArray[Any]
 Tree = Array | dict[str, "Tree"]
@@ -27,14 +28,16 @@ def as_stored(tree: Any) -> Tree:
 
 
 def take(tree: Any, index: int) -> Any:
-    """Entry `index` of every leaf's leading axis."""
+    """Entry `index` of every leaf's leading axis; None of None."""
     if isinstance(tree, dict):
         return {key: take(leaf, index) for key, leaf in tree.items()}
-    return tree[index]
+    return None if tree is None else tree[index]
 
 
 def same(left: Any, right: Any) -> bool:
     """Whether two trees have the same keys and, leaf by leaf, the same shape and values."""
+    if left is None or right is None:
+        return left is right
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     return bool(left.shape == right.shape and (left == right).all())
@@ -49,6 +52,7 @@ class Row:
     reward: float = math.nan
     terminated: bool = False
     info: dict[str, Array] = field(default_factory=dict)
+    recurrent_state: Tree | None = None
 
 
 @dataclass
@@ -79,18 +83,30 @@ class Place(NamedTuple):
     """The row's number in its lane."""
     oldest: int
     """Number of the oldest row of the episode that is still stored."""
+    whole: int
+    """Number of the oldest row of the episode all of whose frames are still stored."""
+    frames: Frames | None = None
 
     def row(self, number: int) -> Row:
         """Row `number` of this episode, which must still be stored."""
         assert self.oldest <= number <= self.episode.last
         return self.episode.rows[number - self.episode.first]
 
+    def observation(self, number: int) -> Tree:
+        """The observation of row `number`, with the frames before it."""
+        if self.frames is None:
+            return self.row(number).observation
+        numbers = frame_numbers(self.frames, number)
+        there = [self.row(frame) for frame in numbers if frame >= self.episode.first]
+        stack: Tree = stack_frames([row.observation for row in there], self.frames)
+        return stack
+
 
 class ReferenceReplay:
     """Everything ever written, and which rows of it the real store still holds."""
 
-    def __init__(self, capacity: int, n_envs: int) -> None:
-        self.n_envs = n_envs
+    def __init__(self, capacity: int, n_envs: int, frames: Frames | None = None) -> None:
+        self.n_envs, self.frames = n_envs, frames
         self.rows_per_lane = math.ceil(capacity / n_envs) + 1
         self.lanes: list[list[Episode]] = [[] for _ in range(n_envs)]
 
@@ -103,6 +119,7 @@ class ReferenceReplay:
         truncated: Any,
         next_observation: Any,
         info: Mapping[str, Any] | None = None,
+        recurrent_state: Any = None,
         mask: Any = None,
     ) -> None:
         """Log one vector step, lane by lane."""
@@ -121,6 +138,8 @@ class ReferenceReplay:
             row.action = stored_action
             row.reward = float(np.float32(take(reward, lane)))
             row.terminated = bool(take(terminated, lane))
+            if recurrent_state is not None:
+                row.recurrent_state = as_stored(take(recurrent_state, lane))
             for key, column in (info or {}).items():
                 value = as_stored(take(column, lane))
                 assert not isinstance(value, dict)
@@ -147,13 +166,22 @@ class ReferenceReplay:
         return max(0, self.pushed(lane) - self.rows_per_lane)
 
     def places(self) -> Iterator[Place]:
-        """Every sampleable row: stored, and an action was taken there."""
+        """Every sampleable row: stored with all its frames, and an action was taken there."""
         for lane in range(self.n_envs):
-            oldest = self.oldest(lane)
-            for episode in self.lanes[lane]:
-                kept = max(oldest, episode.first)
-                for number in range(kept, episode.last):
-                    yield Place(lane, episode, number, kept)
+            for episode in self.stored(lane):
+                oldest, whole = self.kept(lane, episode)
+                for number in range(whole, episode.last):
+                    yield Place(lane, episode, number, oldest, whole, self.frames)
+
+    def stored(self, lane: int) -> list[Episode]:
+        """A lane's episodes with a row that is still stored."""
+        oldest = self.oldest(lane)
+        return [episode for episode in self.lanes[lane] if episode.last >= oldest]
+
+    def kept(self, lane: int, episode: Episode) -> tuple[int, int]:
+        """The oldest row of a stored episode that is left, and the oldest with all its frames."""
+        oldest = max(self.oldest(lane), episode.first)
+        return oldest, first_whole(self.frames, episode.first, oldest)
 
     def by_handle(self) -> dict[int, Place]:
         """Every sampleable row under its handle."""
@@ -162,7 +190,7 @@ class ReferenceReplay:
     def __len__(self) -> int:
         """How many rows can be sampled."""
         return sum(
-            max(0, episode.last - max(self.oldest(lane), episode.first))
+            max(0, episode.last - self.kept(lane, episode)[1])
             for lane in range(self.n_envs)
-            for episode in self.lanes[lane]
+            for episode in self.stored(lane)
         )

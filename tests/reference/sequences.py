@@ -23,7 +23,7 @@ def sequence_mask(
     mask = []
     for i in range(burn_in + length):
         number = place.number - burn_in + i
-        there = place.oldest <= number < place.episode.last
+        there = place.whole <= number < place.episode.last
         if there and goal is not None:
             there = not any(
                 relabelled_termination(place, earlier, goal, compute_terminated)
@@ -36,10 +36,10 @@ def sequence_mask(
 def observed_rows(place: Place, length: int, burn_in: int, n_high: int) -> list[int]:
     """Number of the row at each of burn_in + length + n_high time indices.
 
-    Where the episode has no such row, its nearest stored one stands there.
+    Where the episode has no such row, its nearest one with all its frames stands there.
     """
     first = place.number - burn_in
     return [
-        min(max(number, place.oldest), place.episode.last)
+        min(max(number, place.whole), place.episode.last)
         for number in range(first, first + burn_in + length + n_high)
     ]

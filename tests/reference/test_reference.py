@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.reference.episodes import stored_episodes
+from tests.reference.frames import Frames
 from tests.reference.goals import goals
 from tests.reference.priorities import ReferencePriorities
 from tests.reference.replay import ReferenceReplay
@@ -19,7 +20,8 @@ def write(replay: ReferenceReplay, rewards: list[float], end: str, start: float 
     """One episode in lane 0: achieved goals start, start + 1, ...; the desired goal is -1."""
 
     def look(step: int) -> dict[str, NDArray[Any]]:
-        return {"achieved_goal": np.array([[start + step]]), "desired_goal": np.array([[-1.0]])}
+        here, goal = np.array([[start + step]]), np.array([[-1.0]])
+        return {"inner": here, "achieved_goal": here, "desired_goal": goal}
 
     for step, reward in enumerate(rewards):
         last = step + 1 == len(rewards)
@@ -99,8 +101,8 @@ def test_a_relabelled_window_stops_at_its_goal() -> None:
     window = relabelled_window(place, 4, 0.5, np.array([2.0]), shifted, reached)
     # achieved 1 then 2, less the goal 2; the info of the steps taken is 0 then 10
     assert (window.reward, window.discount, window.steps) == (-1.0 + 0.5 * 10.0, 0.0, 2)
-    for observation, achieved in ((window.observation, 0.0), (window.next_observation, 2.0)):
-        assert observation == {"achieved_goal": achieved, "desired_goal": 2.0}
+    for observation, here in ((window.observation, 0.0), (window.next_observation, 2.0)):
+        assert observation == {"inner": here, "achieved_goal": here, "desired_goal": 2.0}
 
 
 def test_stored_termination_counts_only_without_compute_terminated() -> None:
@@ -187,3 +189,31 @@ def test_an_episode_of_which_the_last_row_only_is_left_is_none() -> None:
     write(replay, [1.0, 1.0], "truncated", start=5.0)  # rows 2 3 4: row 1 is left
     replay.cut()
     assert [episode.ending for episode in stored_episodes(replay)] == ["truncated"]
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_frames_of_a_row(zero: bool) -> None:
+    replay = ReferenceReplay(capacity=7, n_envs=1, frames=Frames(3, zero))
+    write(replay, [0.0] * 4, "truncated", start=3.0)  # rows 0..4
+
+    def frames(handle: int, number: int) -> Any:
+        place = replay.by_handle()[handle]
+        observation: Any = place.observation(number)
+        assert observation["achieved_goal"].shape == (1,)
+        return observation["inner"].tolist()
+
+    before = [0.0] if zero else [3.0]
+    assert frames(0, 0) == [before, before, [3.0]]
+    assert frames(0, 1) == [before, [3.0], [4.0]]
+    assert frames(1, 4) == [[5.0], [6.0], [7.0]]
+    write(replay, [0.0] * 3, "truncated", start=20.0)  # rows 5..8: 1..8 are left
+    assert list(replay.by_handle()) == [3, 5, 6, 7]
+    assert len(replay) == 4
+    place = replay.by_handle()[3]
+    assert (place.oldest, place.whole) == (1, 3)
+    assert goal_values(replay, 3, "episode") == dict.fromkeys((5.0, 6.0, 7.0), Fraction(1, 3))
+    assert goal_values(replay, 3, "random").keys() == {7.0, 21.0, 22.0, 23.0}
+    assert sequence_mask(place, length=1, burn_in=1) == [False, True]
+    assert frames(5, 5) == ([[0.0], [0.0], [20.0]] if zero else [[20.0]] * 3)
+    observation: Any = stored_episodes(replay)[0].observation
+    assert observation["achieved_goal"].tolist() == [[6.0], [7.0]]

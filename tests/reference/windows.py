@@ -86,12 +86,12 @@ def _window(place: Place, steps: int, gamma: float, reward: float, terminated: b
     start = place.row(place.number)
     assert start.action is not None
     return Window(
-        observation=start.observation,
+        observation=place.observation(place.number),
         action=start.action,
         reward=reward,
         discount=0.0 if terminated else gamma**steps,
         steps=steps,
-        next_observation=place.row(place.number + steps).observation,
+        next_observation=place.observation(place.number + steps),
     )
 
 

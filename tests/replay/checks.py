@@ -1,5 +1,6 @@
 """Whether sampled batches are what the reference says."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,10 @@ class Checker:
             if batch.relabelled[i]:
                 goal = desired_goals(batch)[i]
             self._check_goal(place, goal)
-            windows = self._windows(place, goal)
+            windows = self._windows(place, goal, int(batch.steps[i]))
             assert any(_fits(batch, i, window) for window in windows), (
                 f"row {i}, {place.lane, place.number}: got {take(batch._asdict(), i)}, "
-                f"may be {windows}"
+                f"may be {list(self._windows(place, goal))}"
             )
 
     def check_sequences(self, batch: SequenceBatch, size: int) -> None:
@@ -56,17 +57,19 @@ class Checker:
             mask = sequence_mask(place, length, burn_in, goal, self.terminated)
             assert batch.mask[i].tolist() == mask, f"sequence {i}, {place.lane, place.number}"
             # the bootstrap observation of a step is among these, where its steps say
-            seen = [place.row(j).observation for j in observed_rows(place, length, burn_in, n_high)]
+            seen = [place.observation(j) for j in observed_rows(place, length, burn_in, n_high)]
             if goal is not None:
                 seen = [with_goal(observation, goal) for observation in seen]
             assert same(take(batch.observation, i), stack_trees(seen))
+            first = place.row(place.number - burn_in + mask.index(True))
+            assert same(take(batch.recurrent_state, i), first.recurrent_state)
             for t in np.flatnonzero(mask):
                 step = place._replace(number=place.number - burn_in + int(t))
-                windows = self._windows(step, goal)
+                windows = self._windows(step, goal, int(batch.steps[i, t]))
                 assert any(_fits_step(batch, (i, int(t)), window) for window in windows), (
                     f"sequence {i}, step {t}, {step.lane, step.number}, goal {goal}: "
                     f"got {batch.reward[i, t], batch.discount[i, t], batch.steps[i, t]}, "
-                    f"may be {windows}"
+                    f"may be {list(self._windows(step, goal))}"
                 )
 
     def _check_picks(self, handle: NDArray[Any], weight: NDArray[Any]) -> None:
@@ -94,15 +97,15 @@ class Checker:
             self._allowed[key] = {goal.value.tobytes() for goal in drawn}
         return self._allowed[key]
 
-    def _windows(self, place: Place, goal: Array | None) -> list[Window]:
-        """The windows from a row: one for each n that may have been drawn."""
+    def _windows(self, place: Place, goal: Array | None, first: int = 0) -> Iterator[Window]:
+        """The windows from a row: one for each n there may be, n = `first` first."""
         gamma, (low, high) = self.plan.gamma, self.n_step
-        if goal is None:
-            return [original_window(place, n, gamma) for n in range(low, high + 1)]
-        return [
-            relabelled_window(place, n, gamma, goal, worlds.compute_reward, self.terminated)
-            for n in range(low, high + 1)
-        ]
+        for n in sorted(range(low, high + 1), key=lambda n: n != first):
+            if goal is None:
+                yield original_window(place, n, gamma)
+            else:
+                reward = worlds.compute_reward
+                yield relabelled_window(place, n, gamma, goal, reward, self.terminated)
 
 
 def _fits(batch: Batch, i: int, window: Window) -> bool:

@@ -1,16 +1,18 @@
 """A buffer and its reference, given the same history."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.reference.frames import Frames
 from tests.reference.goals import Source
 from tests.reference.priorities import ReferencePriorities
 from tests.reference.replay import ReferenceReplay
 from tests.replay import worlds
 from tests.replay.histories import Add, Cut, Plan, play
 
-from woodshed.replay import Batch, Hindsight, Priorities, ReplayBuffer, SequenceBatch
+from woodshed.replay import Batch, FrameStack, Hindsight, Priorities, ReplayBuffer, SequenceBatch
 
 GEOMETRIC_DISCOUNT = 0.9
 """As the reference has it."""
@@ -24,7 +26,7 @@ class Filled(NamedTuple):
     priorities: ReferencePriorities | None
 
 
-def make_buffer(plan: Plan, source: Source | None) -> ReplayBuffer:
+def make_buffer(plan: Plan, source: Source | None, storage: Path | None = None) -> ReplayBuffer:
     """The buffer that a plan asks for, still empty."""
     hindsight = None
     if source is not None:
@@ -44,14 +46,21 @@ def make_buffer(plan: Plan, source: Source | None) -> ReplayBuffer:
         n_step=plan.n_step,
         hindsight=hindsight,
         priorities=None if plan.priorities is None else Priorities(**plan.priorities._asdict()),
+        frames=None if plan.frames is None else frame_stack(plan.frames),
         info_space=worlds.info_space() if plan.with_info else None,
+        recurrent_state_space=worlds.recurrent_state_space() if plan.with_state else None,
+        storage=storage,
         seed=plan.seed,
     )
 
 
+def frame_stack(frames: Frames) -> FrameStack:
+    return FrameStack(frames.k, "zero" if frames.zero else "repeat")
+
+
 def make(plan: Plan, source: Source | None) -> Filled:
     """Both, still empty."""
-    reference = ReferenceReplay(plan.capacity, plan.n_envs)
+    reference = ReferenceReplay(plan.capacity, plan.n_envs, plan.frames)
     priorities = None
     if plan.priorities is not None:
         priorities = ReferencePriorities(reference, *plan.priorities)

@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.reference.frames import Frames
 from tests.replay import worlds
 from tests.replay.worlds import Kind
 
 Ending = Literal["terminated", "truncated", "both", "cut"]
 Strategy = Literal["future", "geometric", "final", "episode", "random"]
 
-EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "160"))
+EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "2000"))
 """Histories of one run of the comparison with the reference, over all of its cases."""
 
 
@@ -59,6 +60,8 @@ class Plan:
     length: int = 1
     burn_in: int = 0
     priorities: Exponents | None = None
+    with_state: bool = False
+    frames: Frames | None = None
 
     @property
     def n_envs(self) -> int:
@@ -75,6 +78,7 @@ class Add(NamedTuple):
     truncated: NDArray[np.bool_]
     next_observation: Any
     info: dict[str, Any] | None
+    recurrent_state: Any
     mask: NDArray[np.bool_] | None
 
 
@@ -126,6 +130,9 @@ def _add(
         truncated=np.array([ending in ("truncated", "both") for ending in endings]),
         next_observation=worlds.stack([look(i, e, s + 1) for i, e, s in places]),
         info=worlds.stack([worlds.info(*place) for place in places]) if plan.with_info else None,
+        recurrent_state=worlds.stack([worlds.recurrent_state(*place) for place in places])
+        if plan.with_state
+        else None,
         mask=mask,
     )
 
@@ -134,7 +141,7 @@ _ENDINGS: tuple[Ending, ...] = ("terminated", "truncated", "both", "cut")
 
 
 def _lanes() -> st.SearchStrategy[LanePlan]:
-    length = st.one_of(st.integers(1, 4), st.integers(1, 30))
+    length = st.one_of(st.integers(1, 4), st.integers(1, 20))
     episodes = st.lists(st.tuples(length, st.sampled_from(_ENDINGS)), min_size=1, max_size=5)
     mask = st.lists(st.booleans(), min_size=1, max_size=5)
     always = st.just((True,))
@@ -166,17 +173,19 @@ class Size(NamedTuple):
 _SIZES = [
     Size(*choice)
     for choice in product(
-        (300, 5, 20, 60, 150, 2000, 1), (60, 5, 25, 120, 200), (40, 7, 18), ((1,), (64,), (1, 256))
+        (60, 5, 20, 40, 10, 200, 1), (30, 5, 12, 20, 80), (40, 7, 18), ((1,), (16,), (30,))
     )
 ]
 
 
-_SHAPES = [*product((1, 3, 2, 6, 12), (0, 2, 1, 7))]
+_SHAPES = [*product((1, 3, 2, 7), (0, 2, 1, 4))]
 """Steps to learn from and burn-in of the sequences."""
+
+_FRAMES = [None, Frames(2), Frames(4, zero=True)]
 
 _EXPONENTS = [
     Exponents(*choice)
-    for choice in product((1.0, 0.6, 0.3), (0.4, 0.0, 1.0), (1.0, 0.5), (100, 1, 10_000))
+    for choice in product((1.0, 0.6, 0.3), (0.4, 0.0, 1.0), (1.0, 0.5), (40, 1, 10_000))
 ]
 
 
@@ -197,15 +206,23 @@ def plans(
     """Plans over all options; without `hindsight` those that only it uses stay as they are."""
 
     def make(
-        options: Options, size: Size, shape: tuple[int, int], lanes: list[LanePlan], **other: Any
+        options: Options,
+        size: Size,
+        shape: tuple[int, int],
+        lanes: list[LanePlan],
+        frames: Frames | None,
+        **other: Any,
     ) -> Plan:
         length, burn_in = shape
+        if frames is not None:  # a lane must hold a stack
+            size = size._replace(capacity=max(size.capacity, frames.k * len(lanes)))
         return Plan(
             **options._asdict(),
             **size._asdict(),
             lanes=tuple(lanes),
             length=length,
             burn_in=burn_in,
+            frames=frames,
             **other,
         )
 
@@ -214,8 +231,10 @@ def plans(
         options=st.sampled_from(_options(kinds, hindsight)),
         size=st.sampled_from(_SIZES),
         shape=st.sampled_from(_SHAPES),
-        lanes=st.lists(_lanes(), min_size=1, max_size=8),
-        cut_all_after=st.one_of(st.none(), st.integers(0, 60)),
+        frames=st.sampled_from(_FRAMES),
+        lanes=st.lists(_lanes(), min_size=1, max_size=5),
+        cut_all_after=st.one_of(st.none(), st.integers(0, 40)),
         seed=st.integers(0, 2**32 - 1),
+        with_state=st.booleans(),
         priorities=st.sampled_from(_EXPONENTS) if prioritised else st.none(),
     )

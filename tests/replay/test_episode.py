@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.reference.episodes import stack_trees, stored_episodes
 from tests.reference.replay import Ending, same, take
 from tests.replay import worlds
+from tests.replay.alike import assert_alike, same_episodes
 from tests.replay.drawing import HISTORY
 from tests.replay.filling import fill, make_buffer, scribble
 from tests.replay.histories import EXAMPLES, Add, Plan, plans, play
@@ -28,6 +29,7 @@ class Transition(NamedTuple):
     reward: Any
     next_observation: Any
     info: Any
+    recurrent_state: Any
 
 
 class Part(NamedTuple):
@@ -46,7 +48,7 @@ def whole_episodes(plan: Plan, lane: int) -> Iterator[Part]:
             if call.mask is not None and not call.mask[lane]:
                 continue
             row = [call.observation, call.action, call.reward, call.next_observation]
-            row = [take(leaf, lane) for leaf in [*row, call.info or {}]]
+            row = [take(leaf, lane) for leaf in [*row, call.info or {}, call.recurrent_state]]
             steps.append(Transition(*row))
             ending = "truncated" if call.truncated[lane] else "open"
             ending = "terminated" if call.terminated[lane] else ending
@@ -78,6 +80,7 @@ def as_episode(part: Part) -> Episode:
         reward=np.array([step.reward for step in steps]),
         ending=ending,
         info=stack_trees([step.info for step in steps]),
+        recurrent_state=stack_trees([step.recurrent_state for step in steps]),
     )
 
 
@@ -95,36 +98,6 @@ def add_one_by_one(buffer: ReplayBuffer, lane: int, part: Part) -> None:
         buffer.add(**arrays, mask=mask)
     if part.ending == "cut":
         buffer.cut(mask)
-
-
-def assert_alike(left: ReplayBuffer, right: ReplayBuffer, plan: Plan) -> None:
-    """The same episodes, and the same samples bit by bit."""
-    assert len(left) == len(right)
-    assert same_episodes(left.episodes(), right.episodes())
-    if len(left) == 0:
-        return
-    for size in (1, 50):
-        one, other = left.sample(size), right.sample(size)
-        assert all(same(a, b) for a, b in zip(one, other, strict=True))
-        sequences, others = (
-            buffer.sample_sequences(size, plan.length, plan.burn_in) for buffer in (left, right)
-        )
-        assert all(same(a, b) for a, b in zip(sequences, others, strict=True))
-        if plan.priorities is not None:
-            for buffer in (left, right):
-                buffer.update_priorities(one.handle, np.linspace(0.5, 3.0, size))
-
-
-def same_episodes(left: Any, right: Any) -> bool:
-    left, right = list(left), list(right)
-    return len(left) == len(right) and all(
-        a.ending == b.ending
-        and same(a.observation, b.observation)
-        and same(a.action, b.action)
-        and same(a.reward, b.reward)
-        and same(a.info, b.info)
-        for a, b in zip(left, right, strict=True)
-    )
 
 
 def check_pieces(plan: Plan, seed: int) -> None:
@@ -156,7 +129,7 @@ def test_pieces_leave_the_same_buffer_as_single_steps(prioritised: bool) -> None
 
     @hypothesis.seed(int(prioritised))
     @settings(
-        max_examples=max(1, EXAMPLES // 6),
+        max_examples=max(1, EXAMPLES // 20),
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

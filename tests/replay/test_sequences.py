@@ -154,6 +154,7 @@ def test_dtypes_and_shapes() -> None:
     assert isinstance(batch.observation, dict)
     fields: dict[str, Any] = {**batch._asdict(), **batch.observation}
     del fields["observation"]
+    assert fields.pop("recurrent_state") is None
     assert {name: (value.shape, value.dtype) for name, value in fields.items()} == {
         "image": ((6, 6 + 3, 4, 5, 3), np.uint8),
         "mode": ((6, 6 + 3), np.int64),

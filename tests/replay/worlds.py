@@ -118,6 +118,15 @@ def info(lane: int, episode: int, step: int) -> dict[str, Array]:
     }
 
 
+def recurrent_state_space() -> spaces.Space[Any]:
+    return spaces.Dict({"h": _box(2), "cell": spaces.Dict({"c": _box(3, dtype=np.float64)})})
+
+
+def recurrent_state(lane: int, episode: int, step: int) -> Any:
+    cell = {"c": np.array([step, lane, -episode], np.float64)}
+    return {"h": np.array([episode + 0.5, -step], np.float32), "cell": cell}
+
+
 def compute_reward(achieved: Array, desired: Array, info: Mapping[str, Array]) -> Array:
     """0, -1, ... -6 by the distance, moved by what the info says."""
     result: Array = -(_distance(achieved, desired) % 7) + _moved(info)

@@ -279,11 +279,14 @@ class ReplayBuffer:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything to a folder: arrays and JSON; see `load`.
 
-        It is written aside and renamed: a folder of that name is replaced, and stays whole until
-        then. Takes no memory to speak of.
+        What was saved there before stays whole until all of it is written. Takes no memory to
+        speak of.
 
         Args:
-            folder: path of it.
+            folder: path of it; made where needed.
+
+        Raises:
+            WoodshedError: for a folder of other files, or one that cannot be written to.
         """
         priorities = self._recipe.priorities
         with self._sharing.reading:

@@ -85,15 +85,19 @@ def read_saved(folder: Path, layout: RecordLayout) -> Saved:
     if about.alpha is not None:
         leaves = read_array(folder, LEAVES, about, "<f8", 1)
         if len(leaves) != len(records) or not (np.isfinite(leaves) & (leaves >= 0)).all():
-            raise damaged(folder / LEAVES, "these are no priorities")
+            raise damaged(folder / about.name_of(LEAVES), "these are no priorities")
     if records.shape[1:] != (layout.words,):
-        raise damaged(folder / RECORDS, f"a record has {records.shape[1]} words")
+        raise damaged(folder / about.name_of(RECORDS), f"a record has {records.shape[1]} words")
     _check_episodes(folder, about, episodes, len(records))
     generator = np.random.default_rng()
     try:
         generator.bit_generator.state = about.generator
     except Exception as error:  # numpy raises several kinds for foreign states
         raise damaged(folder / ABOUT, f"its generator is none: {error}") from None
+    # numpy cuts what does not fit, and takes any number for a truth.
+    kept = generator.bit_generator.state == about.generator
+    if not kept or about.generator["has_uint32"] not in (0, 1):
+        raise damaged(folder / ABOUT, "its generator is none")
     return Saved(about, records, episodes, leaves, generator)
 
 
@@ -180,7 +184,7 @@ def fill(store: Store, saved: Saved, placed: Placed, behind: int, new_leaf: floa
 
 def _check_episodes(folder: Path, about: About, table: NDArray[np.int64], rows: int) -> None:
     """Check that the table has a meaning: the kernels rely on it."""
-    path = folder / EPISODES
+    path = folder / about.name_of(EPISODES)
     if table.shape[1] != 6:
         raise damaged(path, f"it has {table.shape[1]} columns")
     lane, length, ending, is_open = (table[:, i] for i in (LANE, ROWS, ENDING, IS_OPEN))

@@ -1,13 +1,16 @@
 """What a saved replay is: a folder of arrays, and a JSON file that says what they are.
 
-The rows of all lanes lie one after the other, each lane from its oldest row on: in `records.npy`
-the records, in `priorities.npy` what the sum-tree holds of them. `episodes.npy` says which rows are
-one episode. No file is read before its length and checksum are found to be right, and no number is
-relied on before it is found to have a meaning: loading a stranger's folder runs no code.
+The rows of all lanes lie one after the other, each lane from its oldest row on: in `records-….npy`
+the records, in `priorities-….npy` what the sum-tree holds of them. `episodes-….npy` says which rows
+are one episode. The names end differently at each save, and `replay.json`, which is renamed into
+place last, says which files count: so a crash at any moment leaves what was saved before.
+
+No file is read before its checksum is found to be right, and no number is relied on before it is
+found to have a meaning: loading a stranger's folder runs no code.
 """
 
+import re
 import zlib
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,10 @@ from woodshed.errors import WoodshedError
 from woodshed.files import read_json
 
 FORMAT, VERSION = "woodshed replay", 1
-ABOUT, RECORDS, EPISODES, LEAVES = "replay.json", "records.npy", "episodes.npy", "priorities.npy"
+ABOUT, RECORDS, EPISODES, LEAVES = "replay.json", "records", "episodes", "priorities"
+ARRAY_NAME = re.compile(rf"({RECORDS}|{EPISODES}|{LEAVES})-[0-9a-f]{{8}}\.npy")
+ASIDE_NAME = re.compile(r"\.replay\.[0-9a-f]{8}\.json")
+"""What a crash can leave of `replay.json` while it is written."""
 
 LANE, ROWS, FIRST_STEP, HIDDEN, ENDING, IS_OPEN = range(6)
 """Columns of `episodes.npy`: lane, number of rows, steps of the episode before the first of them,
@@ -46,9 +52,13 @@ class About:
     generator: dict[str, Any]
     """State of the bit generator."""
     checksums: dict[str, int]
-    """CRC-32 of each file."""
+    """CRC-32 of each array's file, by its name."""
     format: str = FORMAT
     version: int = VERSION
+
+    def name_of(self, array: str) -> str:
+        """Name of the file of an array."""
+        return next(name for name in self.checksums if name.startswith(f"{array}-"))
 
     def as_json(self) -> dict[str, Any]:
         """For `write_json`."""
@@ -74,22 +84,43 @@ def read_about(folder: Path) -> About:
     if data.keys() != {field.name for field in fields(About)}:
         raise damaged(path, "its keys are others")
     about = About(**data)
-    whole: Iterable[Any] = (
-        about.rows_per_lane,
-        about.written,
-        about.stale_priorities,
-        *(about.newest if isinstance(about.newest, list) and about.newest else [None]),
-    )
-    if not all(type(number) is int and -1 <= number < 2**62 for number in whole):
-        raise damaged(path, "a count is no whole number")
-    alphas = [] if about.alpha is None else [about.alpha]
-    for value in (about.largest_priority, *alphas):
-        if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-            raise damaged(path, "a priority is no number")
-    expected = {RECORDS, EPISODES} | ({LEAVES} if about.alpha is not None else set())
-    if not isinstance(about.checksums, dict) or about.checksums.keys() != expected:
-        raise damaged(path, "it names other files")
+    _check(path, about)
     return about
+
+
+def _check(path: Path, about: About) -> None:
+    """Check that what the file says has a meaning, whatever the arrays are.
+
+    Raises:
+        WoodshedError: where it has none.
+    """
+    if not isinstance(about.newest, list) or not about.newest:
+        raise damaged(path, "it has no lanes")
+    if not all(_is_count(newest + 1) for newest in about.newest if type(newest) is int) or not all(
+        type(newest) is int for newest in about.newest
+    ):
+        raise damaged(path, "a row's number is none")
+    for name in ("rows_per_lane", "written", "stale_priorities"):
+        if not _is_count(getattr(about, name)):
+            raise damaged(path, f"{name} is no count")
+    # The largest priority is 1 at first and never sinks.
+    for name, least in (("largest_priority", 1.0), ("alpha", 0.0)):
+        value = getattr(about, name)
+        if value is None and name == "alpha":
+            continue
+        if type(value) not in (int, float) or not least <= value < float("inf"):
+            raise damaged(path, f"{name} is none")
+    if not isinstance(about.fields, list):
+        raise damaged(path, "it has no fields")
+    expected = {RECORDS, EPISODES} | ({LEAVES} if about.alpha is not None else set())
+    sums = about.checksums if isinstance(about.checksums, dict) else {}
+    found = [match[1] for name in sums if (match := ARRAY_NAME.fullmatch(name))]
+    if sorted(found) != sorted(expected) or len(found) != len(sums):
+        raise damaged(path, "it names other files")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**62
 
 
 def read_array(folder: Path, name: str, about: About, dtype: str, ndim: int) -> NDArray[Any]:
@@ -98,10 +129,10 @@ def read_array(folder: Path, name: str, about: About, dtype: str, ndim: int) -> 
     Raises:
         WoodshedError: when it is missing, damaged, or of something else; the message names it.
     """
-    path = folder / name
+    path = folder / about.name_of(name)
     if not path.is_file():
         raise WoodshedError(f"{path} is missing")
-    if checksum(path) != about.checksums[name]:
+    if checksum(path) != about.checksums[path.name]:
         raise damaged(path, "its checksum is another")
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)

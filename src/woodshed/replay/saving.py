@@ -1,16 +1,27 @@
 """Saving: the rows straight from the store into files, without a copy of them."""
 
 import os
+import secrets
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from woodshed.files import replaced_folder, write_json
+from woodshed.errors import WoodshedError
+from woodshed.files import flush, write_json
 from woodshed.replay.kernel import kernel
 from woodshed.replay.records import RecordLayout
-from woodshed.replay.saved import ABOUT, EPISODES, LEAVES, RECORDS, About, checksum
+from woodshed.replay.saved import (
+    ABOUT,
+    ARRAY_NAME,
+    ASIDE_NAME,
+    EPISODES,
+    LEAVES,
+    RECORDS,
+    About,
+    checksum,
+)
 from woodshed.replay.store import (
     ENDING_BITS,
     ENDING_MASK,
@@ -36,10 +47,10 @@ def save(
     written: int,
     stale_priorities: int,
 ) -> None:
-    """Write a replay to a folder, which takes the place of one that was there; see `saved`.
+    """Write a replay to a folder, in place of one that was saved there; see `saved`.
 
     Args:
-        folder: written aside and renamed.
+        folder: made where needed.
         store: only read.
         layout: of its records.
         generator: whose state is kept.
@@ -47,13 +58,25 @@ def save(
         largest_priority: that was given so far.
         written: transitions that were written in all.
         stale_priorities: that were dropped so far.
+
+    Raises:
+        WoodshedError: for a folder of other files, or one that cannot be written to.
     """
-    with replaced_folder(Path(folder)) as aside:
-        _write_rows(aside / RECORDS, store, store.words)
-        np.save(aside / EPISODES, _episode_table(store), allow_pickle=False)
+    path, files = Path(folder), dict[str, Path]()
+    _check_folder(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        ending = secrets.token_hex(4)
+        for name in (RECORDS, EPISODES, *([] if alpha is None else [LEAVES])):
+            files[name] = path / f"{name}-{ending}.npy"
+        _write_rows(files[RECORDS], store, store.words)
+        np.save(files[EPISODES], _episode_table(store), allow_pickle=False)
         if alpha is not None:
             lanes, rows, _ = store.words.shape
-            _write_rows(aside / LEAVES, store, store.tree.nodes[: lanes * rows].reshape(lanes, -1))
+            leaves = store.tree.nodes[: lanes * rows].reshape(lanes, -1)
+            _write_rows(files[LEAVES], store, leaves)
+        for file in files.values():
+            flush(file)
         about = About(
             fields=describe(layout),
             newest=store.episodes.lanes[:, NEWEST].tolist(),
@@ -63,9 +86,34 @@ def save(
             written=written,
             stale_priorities=stale_priorities,
             generator=dict(generator.bit_generator.state),
-            checksums={path.name: checksum(path) for path in sorted(aside.iterdir())},
+            checksums={file.name: checksum(file) for file in files.values()},
         )
-        write_json(aside / ABOUT, about.as_json())
+        write_json(path / ABOUT, about.as_json())
+    except BaseException as error:
+        for file in files.values():
+            file.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise WoodshedError(f"{path} cannot be saved to: {error}") from None
+        raise
+    for old in path.iterdir():
+        if _is_our_own(old) and old not in files.values():
+            old.unlink()
+
+
+def _is_our_own(path: Path) -> bool:
+    """Whether it is a file that saving makes, `replay.json` apart."""
+    return any(name.fullmatch(path.name) for name in (ARRAY_NAME, ASIDE_NAME))
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse to mix a save with files of something else."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise WoodshedError(f"{path} is a file; a replay is saved to a folder")
+    others = [file.name for file in path.iterdir() if not _is_our_own(file)]
+    if others and ABOUT not in others:
+        raise WoodshedError(f"{path} holds other files, such as {others[0]}: name a new folder")
 
 
 def describe(layout: RecordLayout) -> list[list[Any]]:
