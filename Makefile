@@ -13,7 +13,7 @@ help:
 	@echo "make train       train FetchReach-v4 to a solved policy and draw its curve (SEED=0)"
 	@echo "make test        run the tests"
 	@echo "make test-slow   run the learning tests and the long searches"
-	@echo "make bench       compare speed with Stable-Baselines3"
+	@echo "make bench       compare speed with other libraries"
 	@echo "make lint        check style and types"
 	@echo "make format      lay the code out"
 	@echo "make docs        build the documentation into site/"

@@ -35,7 +35,7 @@ class Peer:
 
     name: str
     prefix: str
-    """Its workers are the modules benchmarks.PREFIX_replay and benchmarks.PREFIX_train."""
+    """Its workers are the modules benchmarks.PREFIX_WORKER, such as benchmarks.sb3_replay."""
     requirements: Path | None = None
     """What its own environment holds; None: it runs in this interpreter's."""
     environment: dict[str, str] = field(default_factory=dict)
@@ -114,3 +114,7 @@ def run(command: Sequence[str], seconds: float, environment: dict[str, str] | No
 
 WOODSHED = Peer("Woodshed", "woodshed", environment={"JAX_PLATFORMS": "cpu"})
 SB3 = Peer("Stable-Baselines3", "sb3", ROOT / "benchmarks/requirements-sb3.txt")
+CPPRB = Peer("cpprb", "cpprb", ROOT / "benchmarks/requirements-cpprb.txt")
+TIANSHOU = Peer("Tianshou", "tianshou", ROOT / "benchmarks/requirements-tianshou.txt")
+TORCHRL = Peer("TorchRL", "torchrl", ROOT / "benchmarks/requirements-torchrl.txt")
+RLLIB = Peer("RLlib", "rllib", ROOT / "benchmarks/requirements-rllib.txt")

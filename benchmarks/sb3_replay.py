@@ -98,6 +98,14 @@ def arrays_of(buffer: Any) -> dict[str, workload.Array]:
     return found
 
 
+def check_same(bulk: Any, single: Any) -> None:
+    """Stop the benchmark where a buffer filled in bulk is not the one filled by `add`."""
+    if (bulk.pos, bulk.full) != (single.pos, single.full):
+        raise RuntimeError("bulk filling left another position than add")
+    for name, expected in arrays_of(single).items():
+        np.testing.assert_array_equal(arrays_of(bulk)[name], expected, err_msg=name)
+
+
 def check_fill() -> None:
     """Stop the benchmark where `fill` and the library's own `add` disagree."""
     n_envs = 2
@@ -106,10 +114,7 @@ def check_fill() -> None:
     rng = np.random.default_rng(0)
     for _ in range(single.buffer_size // workload.EPISODE_STEPS):
         adder(single, workload.make_episode(rng, n_envs))()
-    if (bulk.pos, bulk.full) != (single.pos, single.full):
-        raise RuntimeError("bulk filling left another position than add")
-    for name, expected in arrays_of(single).items():
-        np.testing.assert_array_equal(arrays_of(bulk)[name], expected, err_msg=name)
+    check_same(bulk, single)
 
 
 def full_buffer(

@@ -18,6 +18,7 @@ EPISODE_STEPS = 50
 OBSERVATION_SIZE, GOAL_SIZE, ACTION_SIZE = 25, 3, 4
 DISTANCE_THRESHOLD = 0.05  # metres, Fetch's own
 GOALS_PER_TRANSITION = 4  # hindsight's k
+SMALL_OBSERVATION_SIZE = 4
 
 
 def observation_space(dtype: Float = np.float64) -> spaces.Dict:
@@ -29,6 +30,11 @@ def observation_space(dtype: Float = np.float64) -> spaces.Dict:
     return spaces.Dict(
         observation=box(OBSERVATION_SIZE), achieved_goal=box(GOAL_SIZE), desired_goal=box(GOAL_SIZE)
     )
+
+
+def small_observation_space() -> spaces.Box:
+    """A flat observation of few numbers, as CartPole's."""
+    return spaces.Box(-np.inf, np.inf, (SMALL_OBSERVATION_SIZE,), np.float32)
 
 
 def action_space() -> spaces.Box:
@@ -102,3 +108,49 @@ def steps_of(episode: Episode) -> list[Step]:
         )
         for t in range(EPISODE_STEPS)
     ]
+
+
+class Transitions(NamedTuple):
+    """Transitions of whole episodes, one episode after another, all floats float32: N of them."""
+
+    observation: Observation  # [N, size]
+    action: Array  # [N, ACTION_SIZE]
+    reward: Array  # [N]
+    terminated: Array  # [N] bool
+    truncated: Array  # [N] bool
+    next_observation: Observation  # [N, size]
+
+
+def make_transitions(rng: np.random.Generator, count: int) -> Transitions:
+    """Draw as many of FetchPush's shapes; the count is a multiple of an episode's steps."""
+    episodes = make_episode(rng, count // EPISODE_STEPS)
+
+    def in_a_row(leaf: Array) -> Array:
+        flat: Array = leaf.swapaxes(0, 1).reshape(count, *leaf.shape[2:])
+        return flat.astype(np.float32) if flat.dtype == np.float64 else flat
+
+    def both(rows: slice) -> Observation:
+        return {key: in_a_row(leaf[rows]) for key, leaf in episodes.observation.items()}
+
+    return Transitions(
+        observation=both(slice(None, -1)),
+        action=in_a_row(episodes.action),
+        reward=in_a_row(episodes.reward),
+        terminated=in_a_row(episodes.terminated),
+        truncated=in_a_row(episodes.truncated),
+        next_observation=both(slice(1, None)),
+    )
+
+
+def make_small_transitions(rng: np.random.Generator, count: int) -> Transitions:
+    """The same episodes with a flat observation, under the key `observation`."""
+    transitions = make_transitions(rng, count)
+
+    def few(observation: Observation) -> Observation:
+        leaf = observation["observation"][:, :SMALL_OBSERVATION_SIZE]
+        return {"observation": np.ascontiguousarray(leaf)}
+
+    return transitions._replace(
+        observation=few(transitions.observation),
+        next_observation=few(transitions.next_observation),
+    )

@@ -141,7 +141,7 @@ _ENDINGS: tuple[Ending, ...] = ("terminated", "truncated", "both", "cut")
 
 
 def _lanes() -> st.SearchStrategy[LanePlan]:
-    length = st.one_of(st.integers(1, 4), st.integers(1, 20))
+    length = st.one_of(st.integers(1, 4), st.integers(1, 30))
     episodes = st.lists(st.tuples(length, st.sampled_from(_ENDINGS)), min_size=1, max_size=5)
     mask = st.lists(st.booleans(), min_size=1, max_size=5)
     always = st.just((True,))
@@ -232,7 +232,7 @@ def plans(
         size=st.sampled_from(_SIZES),
         shape=st.sampled_from(_SHAPES),
         frames=st.sampled_from(_FRAMES),
-        lanes=st.lists(_lanes(), min_size=1, max_size=5),
+        lanes=st.lists(_lanes(), min_size=1, max_size=8),
         cut_all_after=st.one_of(st.none(), st.integers(0, 40)),
         seed=st.integers(0, 2**32 - 1),
         with_state=st.booleans(),
