@@ -81,7 +81,7 @@ class Learner:
                 slow.lerp_(new, 0.02)
 
 
-def see(observation: dict[str, Any]) -> torch.Tensor:
+def see(observation: Any) -> torch.Tensor:
     """What the networks see: the state and the goal."""
     parts = (observation["observation"], observation["desired_goal"])
     return torch.cat([torch.as_tensor(part) for part in parts], dim=-1)

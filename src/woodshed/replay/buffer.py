@@ -387,7 +387,7 @@ class ReplayBuffer:
             room = self._rooms.pop()
         except IndexError:
             room = None
-        if room is None or room.plan.shape[1] != batch_size or len(room.asked) < most:
+        if room is None or room.plan.shape[1] != batch_size or room.asked.shape[1] < most:
             room = make_room(self._store, self._recipe, batch_size, most)
         room.stream[0] = self._generator.bit_generator.random_raw()
         return room

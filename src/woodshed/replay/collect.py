@@ -41,10 +41,17 @@ def copy_words(words, lane, place, first, count, out, b, start):  # type: ignore
 
 @kernel
 def fetch_window(words, windows, b, numbers):  # type: ignore[no-untyped-def]
-    """Ask the processor for the records of window b, and for its new goal."""
-    count = windows.steps[b] * words.shape[2] + numbers.observation_words
-    prefetch_words(words, windows.lane[b], windows.place[b], 0, min(count, MOST_FETCHED))
-    if windows.goal_place[b] >= 0:
+    """Ask the processor for what window b needs: its two ends, and of the steps between a part."""
+    lane, place, steps = windows.lane[b], windows.place[b], windows.steps[b]
+    relabelled = windows.goal_place[b] >= 0
+    rows, seen = words.shape[1], min(numbers.observation_words, MOST_FETCHED)
+    prefetch_words(words, lane, place, 0, min(words.shape[2], MOST_FETCHED))
+    prefetch_words(words, lane, wrap(place + steps, rows), 0, seen)
+    first = numbers.achieved if relabelled else numbers.reward
+    count = numbers.goal_words if relabelled else 1
+    for i in range(1, steps):
+        prefetch_words(words, lane, wrap(place + i, rows), first, count)
+    if relabelled:
         lane, place = windows.goal_lane[b], windows.goal_place[b]
         prefetch_words(words, lane, place, numbers.achieved, numbers.goal_words)
 

@@ -1,6 +1,6 @@
 """All that a sample draws at random: start rows, lengths of windows, goals."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,8 @@ from woodshed.replay.goals import draw_goals
 from woodshed.replay.kernel import kernel
 from woodshed.replay.pick import count_rows, pick_uniform
 from woodshed.replay.priorities import pick_prioritised
+from woodshed.replay.questions import Asked, view_questions
 from woodshed.replay.recipe import Recipe
-from woodshed.replay.records import WORD_BYTES
 from woodshed.replay.store import SAMPLEABLE, Store
 from woodshed.replay.stream import Stream
 from woodshed.replay.windows import Plan, empty_plan, measure
@@ -45,20 +45,28 @@ class Room(NamedTuple):
     u: NDArray[np.float64]
     """`[B]` to pick by priority; empty without."""
     asked: NDArray[np.uint32]
-    """`[most, question words]`, what hindsight is asked about."""
+    """`[question words, most]`, what hindsight is asked about."""
+    views: Asked | None
+    """The same as arrays; None without hindsight."""
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What a kernel is handed: all but the views."""
+        return self[:6]
 
 
 def make_room(store: Store, recipe: Recipe, batch: int, most: int) -> Room:
     """Room for a batch with up to `most` steps."""
-    goals = recipe.goals
-    asked = (0, 0) if goals is None else (most, goals.question.itemsize // WORD_BYTES)
+    questions = recipe.questions
+    asked = np.empty((0 if questions is None else questions.words, most), np.uint32)
     return Room(
         plan=empty_plan(batch),
         whole=empty_plan(batch),
         stream=np.empty(1, np.uint64),
         before=np.empty(store.words.shape[0] + 1, np.int64),
         u=np.empty(0 if recipe.priorities is None else batch),
-        asked=np.empty(asked, np.uint32),
+        asked=asked,
+        views=None if questions is None else view_questions(questions, asked),
     )
 
 
@@ -68,7 +76,7 @@ def draw(store, room, windows, weight, cumulative, beta, numbers):  # type: igno
 
     Args:
         store: only read.
-        room: `Room`, as a tuple.
+        room: the arrays of a `Room`.
         windows: of its plan, filled.
         weight: `[B]` importance weights, filled.
         cumulative: from `cumulative_probabilities`.

@@ -55,8 +55,22 @@ def _copy(typing_context: Any, out: Any, at: Any, source: Any, first: Any, count
     return types.void(out, types.int64, source, types.int64, types.int64), generate
 
 
+def _copy_one(typing_context: Any, out: Any, at: Any, source: Any, item: Any) -> Any:
+    """Copy item `item` of `source` to item `at` of `out`, without checks for negative ones."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target = _data(context, builder, signature.args[0], arguments[0])
+        origin = _data(context, builder, signature.args[2], arguments[2])
+        value = builder.load(builder.gep(origin, [arguments[3]]))
+        builder.store(value, builder.gep(target, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(out, types.int64, source, types.int64), generate
+
+
 prefetch_item: Any = intrinsic(_prefetch)
 copy_items: Any = intrinsic(_copy)
+copy_item: Any = intrinsic(_copy_one)
 
 
 @kernel

@@ -16,7 +16,8 @@ from woodshed.replay.goals import cumulative_probabilities
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.kernel import kernel
 from woodshed.replay.priorities import Priorities
-from woodshed.replay.records import Field, RecordLayout, as_records, records_dtype
+from woodshed.replay.questions import Questions, layout_questions
+from woodshed.replay.records import Field, RecordLayout
 from woodshed.replay.rewards import probe
 
 
@@ -33,10 +34,6 @@ class Numbers(NamedTuple):
     """Length of an observation."""
     reward: int
     """Word of the reward."""
-    info: int
-    """First word of the info; there are `info_words`."""
-    info_words: int
-    """Length of the info."""
     achieved: int
     """First word of the achieved goal."""
     desired: int
@@ -72,39 +69,19 @@ def numbers_of(packed):  # type: ignore[no-untyped-def]
         gamma=packed[2],
         observation_words=int(packed[3]),
         reward=int(packed[4]),
-        info=int(packed[5]),
-        info_words=int(packed[6]),
-        achieved=int(packed[7]),
-        desired=int(packed[8]),
-        goal_words=int(packed[9]),
-        log_discount=packed[10],
-        action=int(packed[11]),
-        action_words=int(packed[12]),
-        row_action=int(packed[13]),
-        row_next=int(packed[14]),
-        row_goal=int(packed[15]),
-        behind=int(packed[16]),
-        zero_padding=packed[17] != 0,
-        state_words=int(packed[18]),
+        achieved=int(packed[5]),
+        desired=int(packed[6]),
+        goal_words=int(packed[7]),
+        log_discount=packed[8],
+        action=int(packed[9]),
+        action_words=int(packed[10]),
+        row_action=int(packed[11]),
+        row_next=int(packed[12]),
+        row_goal=int(packed[13]),
+        behind=int(packed[14]),
+        zero_padding=packed[15] != 0,
+        state_words=int(packed[16]),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Goals:
-    """How goals are replaced."""
-
-    question: np.dtype[Any]
-    """What hindsight's functions are asked about: achieved goal, new goal, info keys."""
-    info: tuple[str, ...]
-    """The info keys."""
-    hindsight: Hindsight
-
-    def read(
-        self, questions: NDArray[np.uint32]
-    ) -> tuple[NDArray[Any], NDArray[Any], dict[str, NDArray[Any]]]:
-        """Questions `[M, words]` as the arguments of hindsight's functions."""
-        asked = as_records(questions, self.question)
-        return asked["achieved"], asked["desired"], {key: asked[key] for key in self.info}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,20 +92,24 @@ class Recipe:
         layout: of a row of the batch; `layout.record` of the store's records.
         numbers: what the kernels need to know.
         cumulative: `[strategies]`, see `cumulative_probabilities`; empty without hindsight.
-        goals: None without hindsight.
+        hindsight: with functions that were tried; None without.
+        questions: what those are asked about; None without hindsight.
         priorities: None to pick uniformly.
     """
 
     layout: BatchLayout
     numbers: Numbers
     cumulative: NDArray[np.float64]
-    goals: Goals | None
+    hindsight: Hindsight | None
+    questions: Questions | None
     priorities: Priorities | None
 
     @cached_property
-    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """What a kernel is handed: for `numbers_of`, `cumulative`, `BatchLayout.runs`."""
-        return np.array(self.numbers, np.float64), self.cumulative, self.layout.runs
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What a kernel is handed: for `numbers_of`, `cumulative`, `BatchLayout.runs`, and
+        `Questions.table`."""
+        table = np.empty((0, 5), np.int64) if self.questions is None else self.questions.table
+        return np.array(self.numbers, np.float64), self.cumulative, self.layout.runs, table
 
 
 def write_recipe(
@@ -151,15 +132,12 @@ def write_recipe(
         raise WoodshedError(f"gamma is {gamma}, expected a number from 0 to 1")
     low, high = _closed_range(n_step)
     record = layout.record
-    info_word = record.reward.offset + record.reward.width
     numbers = Numbers(
         low=low,
         high=high,
         gamma=float(gamma),
         observation_words=record.observation_words,
         reward=record.reward.offset,
-        info=info_word,
-        info_words=record.words - record.state_words - info_word,
         achieved=0,
         desired=0,
         goal_words=0,
@@ -174,32 +152,20 @@ def write_recipe(
         state_words=record.state_words,
     )
     if hindsight is None:
-        return Recipe(layout, numbers, np.empty(0), None, priorities)
+        return Recipe(layout, numbers, np.empty(0), None, None, priorities)
     achieved, desired = _goal_fields(record)
     goal_space = observation_space["achieved_goal"]  # type: ignore[index]
-    width = achieved.width
-    question = [
-        Field(achieved.leaf._replace(path=("achieved",)), 0, width),
-        Field(achieved.leaf._replace(path=("desired",)), width, width),
-        *(
-            Field(f.leaf._replace(path=f.leaf.path[1:]), f.offset - info_word + 2 * width, f.width)
-            for f in record.info
-        ),
-    ]
-    goals = Goals(
-        question=records_dtype(question, 2 * width + numbers.info_words),
-        info=tuple(field.leaf.path[-1] for field in record.info),
-        hindsight=probe(hindsight, goal_space, info_space, float_dtype),
-    )
+    tried = probe(hindsight, goal_space, info_space, float_dtype)
     numbers = numbers._replace(
         achieved=achieved.offset,
         desired=desired.offset,
-        goal_words=width,
+        goal_words=achieved.width,
         log_discount=math.log(hindsight.geometric_discount),
         row_goal=layout.offset_of(desired),
     )
     cumulative = cumulative_probabilities(hindsight)
-    return Recipe(layout, numbers, cumulative, goals, priorities)
+    questions = layout_questions(achieved, record.info)
+    return Recipe(layout, numbers, cumulative, tried, questions, priorities)
 
 
 def whole_number(value: int, name: str, least: int = 1) -> int:

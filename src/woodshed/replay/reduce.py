@@ -1,13 +1,11 @@
 """Reduce: a window's rewards to one number, and how much of what follows counts."""
 
 from woodshed.replay.kernel import kernel
-from woodshed.replay.store import TERMINATED, ending_at, wrap
+from woodshed.replay.store import wrap
 
 
 @kernel
-def reduce_window(  # type: ignore[no-untyped-def]
-    stored_reward, episodes, lane, place, most, answers, first, numbers
-):
+def reduce_window(stored_reward, lane, place, most, ends, answers, first, numbers):  # type: ignore[no-untyped-def]
     """Reduce the window of up to `most` steps from one row on.
 
     With rewards r_0 … r_{k-1} of its k steps, reward is the sum of gamma^i r_i, and discount
@@ -16,10 +14,10 @@ def reduce_window(  # type: ignore[no-untyped-def]
 
     Args:
         stored_reward: `[L, R, W]` the records, seen as float32.
-        episodes: the episode index.
         lane: of the window.
         place: of its first row.
         most: steps that it has, at least one.
+        ends: whether the last of them terminated the episode, as stored.
         answers: what hindsight says, see `Answers`.
         first: the window's first step there; -1 with its original goal.
         numbers: `Numbers`.
@@ -28,16 +26,20 @@ def reduce_window(  # type: ignore[no-untyped-def]
         Reward, discount, k.
     """
     rewards, terminations = answers
-    total, factor, terminated, steps = 0.0, 1.0, False, 0
+    total, factor, steps = 0.0, 1.0, 0
+    terminated = False
+    if first < 0:
+        for i in range(most):
+            at = wrap(place + i, stored_reward.shape[1])
+            total += factor * stored_reward[lane, at, numbers.reward]
+            factor *= numbers.gamma
+        return total, 0.0 if ends else factor, most
     while steps < most and not terminated:
-        total += factor * (
-            stored_reward[lane, place, numbers.reward] if first < 0 else rewards[first + steps]
-        )
-        if first < 0 or terminations.size == 0:
-            terminated = ending_at(episodes, lane, place) & TERMINATED != 0
-        else:
+        total += factor * rewards[first + steps]
+        if terminations.size:
             terminated = terminations[first + steps]
         factor *= numbers.gamma
         steps += 1
-        place = wrap(place + 1, stored_reward.shape[1])
+    if terminations.size == 0:
+        terminated = ends
     return total, 0.0 if terminated else factor, steps

@@ -11,10 +11,11 @@ from woodshed.replay.batch import Batch
 from woodshed.replay.collect import AHEAD, copy_goal, copy_observation, copy_step, fetch_window
 from woodshed.replay.draw import Room, check_drawn, draw
 from woodshed.replay.kernel import kernel
+from woodshed.replay.questions import gather_questions
 from woodshed.replay.recipe import Recipe, numbers_of
 from woodshed.replay.records import as_records
 from woodshed.replay.reduce import reduce_window
-from woodshed.replay.relabel import NO_ANSWERS, ask, gather_questions
+from woodshed.replay.relabel import NO_ANSWERS, ask
 from woodshed.replay.store import Store, arrays_of, rows_since, store_of, wrap
 from woodshed.replay.windows import windows_of
 
@@ -38,10 +39,10 @@ def sample_windows(store: Store, recipe: Recipe, room: Room, beta: float) -> Bat
     handle, steps = np.empty(batch, np.int64), np.empty(batch, np.int32)
     relabelled = np.empty(batch, np.bool_)
     columns = reward, discount, weight, handle, steps, relabelled
-    count = _draw(arrays, recipe.arrays, tuple(room), beta, words, columns)
+    count = _draw(arrays, recipe.arrays, room.arrays, beta, words, columns)
     check_drawn(count)
     if count:
-        answers = ask(recipe, room.asked[:count])
+        answers = ask(recipe, room.views, count)
         _answer(arrays, recipe.arrays, room.plan, answers, words, columns)
     rows = as_records(words, layout.dtype)
     return Batch(
@@ -64,7 +65,7 @@ def _draw(arrays, recipe, room, beta, out, columns):  # type: ignore[no-untyped-
     Args:
         arrays: of the store.
         recipe: its arrays.
-        room: `Room`, as a tuple.
+        room: its arrays.
         beta: exponent of the importance weights.
         out: `[B, row words]`, filled.
         columns: reward, discount, weight, handle, steps, relabelled, `[B]` each; filled, but for
@@ -73,7 +74,7 @@ def _draw(arrays, recipe, room, beta, out, columns):  # type: ignore[no-untyped-
     Returns:
         How many steps hindsight is asked about, or why nothing was drawn.
     """
-    packed, cumulative, runs = recipe
+    packed, cumulative, runs, table = recipe
     store, windows, numbers = store_of(arrays), windows_of(room[0]), numbers_of(packed)
     reward, discount, weight, handle, steps, relabelled = columns
     drawn = draw(store, room, windows, weight, cumulative, beta, numbers)
@@ -96,10 +97,10 @@ def _draw(arrays, recipe, room, beta, out, columns):  # type: ignore[no-untyped-
         relabelled[b] = windows.goal_place[b] >= 0
         if relabelled[b]:
             windows.first_asked[b] = count
-            count = gather_questions(words, windows, b, numbers, asked, count)
+            count = gather_questions(words, windows, b, table, asked, count)
         else:
             reward[b], discount[b], _ = reduce_window(
-                stored_reward, store.episodes, lane, place, steps[b], NO_ANSWERS, -1, numbers
+                stored_reward, lane, place, steps[b], windows.ends[b] != 0, NO_ANSWERS, -1, numbers
             )
     return count
 
@@ -125,7 +126,7 @@ def _copy_following(words, windows, b, since, numbers, runs, out):  # type: igno
 @kernel
 def _answer(arrays, recipe, plan, answers, out, columns):  # type: ignore[no-untyped-def]
     """Reduce the relabelled windows with what hindsight answered; for the arguments see `_draw`."""
-    packed, _, runs = recipe
+    packed, _, runs, _ = recipe
     store, windows, numbers = store_of(arrays), windows_of(plan), numbers_of(packed)
     reward, discount, _, _, steps, relabelled = columns
     stored_reward = store.words.view(np.float32)
@@ -134,7 +135,7 @@ def _answer(arrays, recipe, plan, answers, out, columns):  # type: ignore[no-unt
             continue
         lane, place, first = windows.lane[b], windows.place[b], windows.first_asked[b]
         reward[b], discount[b], steps[b] = reduce_window(
-            stored_reward, store.episodes, lane, place, steps[b], answers, first, numbers
+            stored_reward, lane, place, steps[b], windows.ends[b] != 0, answers, first, numbers
         )
         if steps[b] < windows.steps[b]:
             windows.steps[b] = steps[b]

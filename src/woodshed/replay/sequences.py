@@ -14,10 +14,11 @@ from woodshed.replay.batch import SequenceBatch
 from woodshed.replay.collect import copy_goal, copy_observation, copy_words, fetch_window
 from woodshed.replay.draw import Room, check_drawn, draw
 from woodshed.replay.kernel import kernel
+from woodshed.replay.questions import gather_questions
 from woodshed.replay.recipe import Recipe, numbers_of
 from woodshed.replay.records import RecordLayout, as_records
 from woodshed.replay.reduce import reduce_window
-from woodshed.replay.relabel import ask, gather_questions
+from woodshed.replay.relabel import ask
 from woodshed.replay.store import (
     Store,
     arrays_of,
@@ -28,7 +29,7 @@ from woodshed.replay.store import (
     wrap,
 )
 from woodshed.replay.tree import Tree, unflatten
-from woodshed.replay.windows import draw_length, windows_of
+from woodshed.replay.windows import draw_length, terminates, windows_of
 
 
 class Shape(NamedTuple):
@@ -58,16 +59,16 @@ def sample_sequences(
     layout, arrays = recipe.layout, arrays_of(store)
     batch, steps, seen = room.plan.shape[1], sum(shape), seen_steps(recipe, shape)
     weight = np.empty(batch, np.float32)
-    count = _draw(arrays, recipe.arrays, tuple(room), beta, weight, tuple(shape))
+    count = _draw(arrays, recipe.arrays, room.arrays, beta, weight, tuple(shape))
     check_drawn(count)
-    answers = ask(recipe, room.asked[:count])
+    answers = ask(recipe, room.views, count)
     words = np.empty((batch, seen, layout.next_offset), np.uint32)
     reward, discount = np.zeros((2, batch, steps), np.float32)
     taken, mask = np.zeros((batch, steps), np.int32), np.zeros((batch, steps), np.bool_)
     handle, relabelled = np.empty(batch, np.int64), np.empty(batch, np.bool_)
     state = np.empty((batch, layout.record.state_words), np.uint32)
     columns = reward, discount, taken, mask, handle, relabelled, state
-    _collect(arrays, recipe.arrays, tuple(room), shape.burn_in, answers, words, columns)
+    _collect(arrays, recipe.arrays, room.arrays, shape.burn_in, answers, words, columns)
     rows = as_records(words, layout.step_dtype)
     return SequenceBatch(
         observation=layout.view(rows),
@@ -102,12 +103,12 @@ def _draw(arrays, recipe, room, beta, weight, shape):  # type: ignore[no-untyped
     Args:
         arrays: of the store.
         recipe: its arrays.
-        room: `Room`, as a tuple.
+        room: its arrays.
         beta: exponent of the importance weights.
         weight: `[B]`, filled.
         shape: `Shape`, as a tuple.
     """
-    packed, cumulative, _ = recipe
+    packed, cumulative, _, table = recipe
     store, numbers, words = store_of(arrays), numbers_of(packed), arrays[0]
     picked, whole, asked = windows_of(room[0]), windows_of(room[1]), room[5]
     burn_in, length = shape
@@ -131,7 +132,7 @@ def _draw(arrays, recipe, room, beta, weight, shape):  # type: ignore[no-untyped
         whole.first_asked[b] = -1
         if whole.goal_place[b] >= 0:
             whole.first_asked[b] = count
-            count = gather_questions(words, whole, b, numbers, asked, count)
+            count = gather_questions(words, whole, b, table, asked, count)
     return count
 
 
@@ -142,14 +143,14 @@ def _collect(arrays, recipe, room, burn_in, answers, out, columns):  # type: ign
     Args:
         arrays: of the store.
         recipe: its arrays.
-        room: `Room`, as a tuple, filled by `_draw`.
+        room: its arrays, filled by `_draw`.
         burn_in: steps before the picked row.
         answers: what hindsight says, counted from the first step of a sequence; see `Answers`.
         out: `[B, T + n, row words]`, filled: where a sequence has no such row, the nearest one.
         columns: reward, discount, steps and mask, `[B, T]` zeros, filled where there is a step;
             handle and relabelled, `[B]`, and the recurrent state, `[B, words]`, filled.
     """
-    packed, _, runs = recipe
+    packed, _, runs, _ = recipe
     store, numbers, words = store_of(arrays), numbers_of(packed), arrays[0]
     picked, whole, stream = windows_of(room[0]), windows_of(room[1]), room[2]
     reward, discount, steps, mask, handle, relabelled, state = columns
@@ -182,8 +183,9 @@ def _collect(arrays, recipe, room, burn_in, answers, out, columns):  # type: ign
                 continue
             asked = -1 if first < 0 else first + behind + step
             n = min(draw_length(stream, numbers.low, numbers.high), left - step)
+            ends = terminates(store.episodes, lane, place, n)
             reward[b, t], discount[b, t], steps[b, t] = reduce_window(
-                stored_reward, store.episodes, lane, place, n, answers, asked, numbers
+                stored_reward, lane, place, n, ends, answers, asked, numbers
             )
             mask[b, t] = True
             # Stored terminations are the last step's anyway.
