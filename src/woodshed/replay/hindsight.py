@@ -14,7 +14,9 @@ STRATEGIES: tuple[str, ...] = get_args(Strategy)
 ORIGINAL = "original"
 
 GoalFunction: TypeAlias = Callable[[NDArray[Any], NDArray[Any], dict[str, NDArray[Any]]], Any]
-"""`f(achieved_goal [M, …], desired_goal [M, …], info of arrays [M, …]) -> [M]`."""
+"""`f(achieved_goal [M, …], desired_goal [M, …], info of arrays [M, …]) -> [M]`.
+
+The arrays are the function's until it returns; it must copy what it keeps."""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def call(
     Raises:
         WoodshedError: for another shape, or a number that is not finite.
     """
-    result = np.asarray(function(achieved, desired, info), np.float64)
+    result = np.asarray(function(achieved, desired, info), np.float64, order="C")
     if result.shape != (len(achieved),):
         raise WoodshedError(
             f"{name} returned shape {result.shape} for {len(achieved)} goals, "
