@@ -1,6 +1,7 @@
 """Crashes and mistakes while saving: what was saved before stays whole."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ def dies_while_saving(buffer: ReplayBuffer, folder: Path, at: int) -> bool:
     """In a fork that dies at its n-th change of a file; whether it came to that."""
     child = os.fork()
     if child == 0:
+        signal.alarm(20)  # a fork that hangs is killed, and the test fails
         left = at
 
         def count(event: str, arguments: Any) -> None:
