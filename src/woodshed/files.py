@@ -50,6 +50,17 @@ def replaced_folder(path: Path) -> Iterator[Path]:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
+def folder_path(value: object) -> Path:
+    """The path that somebody named a folder by.
+
+    Raises:
+        WoodshedError: for what is no path.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise WoodshedError(f"{value!r} is no path of a folder")
+    return Path(value)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a value as JSON, readable by people."""
     text = json.dumps(value, indent=2, allow_nan=False)

@@ -133,3 +133,12 @@ def test_parents_of_the_folder_are_made_and_its_name_may_be_a_string(tmp_path: P
     loaded = line_buffer()
     loaded.load(str(tmp_path / "a" / "b"))
     assert len(loaded) == 1
+
+
+def test_what_is_no_path_is_refused() -> None:
+    with pytest.raises(WoodshedError, match="0 is no path"):
+        line_buffer(1, 2).save(0)  # type: ignore[arg-type]
+    with pytest.raises(WoodshedError, match="None is no path"):
+        line_buffer().load(None)  # type: ignore[arg-type]
+    with pytest.raises(WoodshedError, match="5 is no path"):
+        ReplayBuffer(POSITION, POSITION, 10, storage=5)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from woodshed.errors import WoodshedError
+from woodshed.files import folder_path
 from woodshed.replay import store as _store
 from woodshed.replay.batch import Batch, SequenceBatch
 from woodshed.replay.batch_layout import BatchLayout
@@ -117,7 +117,7 @@ class ReplayBuffer:
         )
         self.gamma = float(gamma)
 
-        self._storage = None if storage is None else Path(storage)
+        self._storage = None if storage is None else folder_path(storage)
         self._allocate(self.rows_per_lane)
         self._largest_priority = 1.0
         self._written = 0
@@ -317,19 +317,19 @@ class ReplayBuffer:
                 foreign, which the message names; for other spaces, another `alpha`, or more
                 transitions than the capacity. This replay is still empty then.
         """
-        folder = Path(folder)
+        path = folder_path(folder)
         priorities = self._recipe.priorities
         with self._sharing.writing:
             if self._written or (self._store.episodes.lanes[:, _store.NEWEST] >= 0).any():
                 raise WoodshedError("a saved replay is loaded into a new one; this one has rows")
-            saved = read_saved(folder, self._layout)
+            saved = read_saved(path, self._layout)
             about = saved.about
             if priorities and about.alpha is not None and about.alpha != priorities.alpha:
                 raise WoodshedError(
-                    f"{folder} was saved with alpha {about.alpha}, this replay has "
+                    f"{path} was saved with alpha {about.alpha}, this replay has "
                     f"{priorities.alpha}: make it with the same"
                 )
-            placed = place(saved, folder, self.n_envs, self.rows_per_lane, self.capacity)
+            placed = place(saved, path, self.n_envs, self.rows_per_lane, self.capacity)
             if placed.rows > self.rows_per_lane:
                 self._allocate(placed.rows)
             behind = self._recipe.numbers.behind

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.files import flush, write_json
+from woodshed.files import flush, folder_path, write_json
 from woodshed.replay.kernel import kernel
 from woodshed.replay.records import RecordLayout
 from woodshed.replay.saved import (
@@ -62,7 +62,7 @@ def save(
     Raises:
         WoodshedError: for a folder of other files, or one that cannot be written to.
     """
-    path, files = Path(folder), dict[str, Path]()
+    path, files = folder_path(folder), dict[str, Path]()
     _check_folder(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
