@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.reference.frames import Frames
@@ -18,6 +19,16 @@ Strategy = Literal["future", "geometric", "final", "episode", "random"]
 
 EXAMPLES = int(os.environ.get("WOODSHED_EXAMPLES", "2000"))
 """Histories of one run of the comparison with the reference, over all of its cases."""
+
+
+def search(share: int) -> settings:
+    """Hypothesis goes through `EXAMPLES // share` examples, the same ones in every run."""
+    return settings(
+        max_examples=max(1, EXAMPLES // share),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests.reference.goals import Source
 from tests.replay import worlds
 from tests.replay.checks import Checker
 from tests.replay.filling import Filled, make, scribble, update, write
-from tests.replay.histories import EXAMPLES, Add, Plan, plans, play
+from tests.replay.histories import Add, Plan, plans, play, search
 
 SOURCES: dict[str, Source | None] = {
     "none": None,
@@ -89,12 +89,7 @@ def test_sampled_rows_are_what_the_definitions_say(name: str, picker: str) -> No
     kinds = worlds.GOAL_KINDS if source else (*worlds.GOAL_KINDS, "flat", "discrete")
 
     @hypothesis.seed(CASES.index((name, picker)))  # other histories for each case
-    @settings(
-        max_examples=max(1, EXAMPLES // len(CASES)),
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
+    @search(len(CASES))
     @given(plans(kinds, hindsight=source is not None, prioritised=picker == "prioritised"))
     def check(plan: Plan) -> None:
         check_history(plan, source)

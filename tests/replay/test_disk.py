@@ -12,12 +12,12 @@ import hypothesis
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests.replay import worlds
 from tests.replay.alike import assert_alike
 from tests.replay.drawing import HISTORY
 from tests.replay.filling import fill, make_buffer
-from tests.replay.histories import EXAMPLES, Add, Cut, Exponents, Plan, plans, play
+from tests.replay.histories import Add, Cut, Exponents, Plan, plans, play, search
 from tests.replay.line import POSITION, rows, write_episode
 
 from woodshed.errors import WoodshedError
@@ -40,12 +40,7 @@ def write(buffer: ReplayBuffer, call: Add | Cut) -> None:
 @pytest.mark.parametrize("prioritised", [False, True])
 def test_the_same_batches_as_in_memory(prioritised: bool, tmp_path: Path) -> None:
     @hypothesis.seed(int(prioritised))
-    @settings(
-        max_examples=max(1, EXAMPLES // 80),
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
+    @search(80)
     @given(plans((*worlds.GOAL_KINDS, "flat", "discrete"), True, prioritised))
     def check(plan: Plan) -> None:
         source = MIXTURE if plan.kind in worlds.GOAL_KINDS else None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.episodes import stack_trees, stored_episodes
 from tests.reference.replay import Ending, same, take
@@ -15,7 +15,7 @@ from tests.replay import worlds
 from tests.replay.alike import assert_alike, same_episodes
 from tests.replay.drawing import HISTORY
 from tests.replay.filling import fill, make_buffer, scribble
-from tests.replay.histories import EXAMPLES, Add, Plan, plans, play
+from tests.replay.histories import Add, Plan, plans, play, search
 from tests.replay.line import POSITION, rows, write_episode
 
 from woodshed.replay import Episode, ReplayBuffer
@@ -128,12 +128,7 @@ def test_pieces_leave_the_same_buffer_as_single_steps(prioritised: bool) -> None
     kinds = (*worlds.GOAL_KINDS, "flat", "discrete")
 
     @hypothesis.seed(int(prioritised))
-    @settings(
-        max_examples=max(1, EXAMPLES // 20),
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
+    @search(20)
     @given(plans(kinds, hindsight=False, prioritised=prioritised), st.integers(0, 999))
     def check(plan: Plan, seed: int) -> None:
         check_pieces(plan, seed)

@@ -8,7 +8,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests.reference.frames import Frames
 from tests.replay import worlds
 from tests.replay.alike import (
@@ -20,7 +20,7 @@ from tests.replay.alike import (
 )
 from tests.replay.drawing import HISTORY, handles
 from tests.replay.filling import fill, make, make_buffer, write
-from tests.replay.histories import EXAMPLES, Add, Cut, Exponents, Plan, plans, play
+from tests.replay.histories import Add, Cut, Exponents, Plan, plans, play, search
 from tests.replay.line import POSITION, rows, write_episode
 
 from woodshed.errors import WoodshedError
@@ -62,12 +62,7 @@ def test_the_same_batches_after_loading_and_after_further_writes(
     prioritised: bool, tmp_path: Path
 ) -> None:
     @hypothesis.seed(int(prioritised))
-    @settings(
-        max_examples=max(1, EXAMPLES // 40),
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
+    @search(40)
     @given(plans((*worlds.GOAL_KINDS, "flat", "discrete"), True, prioritised))
     def check(plan: Plan) -> None:
         check_goes_on(plan, tmp_path / "saved")

@@ -7,13 +7,13 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.replay import ReferenceReplay
 from tests.replay import worlds
 from tests.replay.alike import contents, give_priorities, reloaded, shown
 from tests.replay.filling import fill, make_buffer
-from tests.replay.histories import EXAMPLES, Add, Exponents, LanePlan, Plan, plans, play
+from tests.replay.histories import Add, Exponents, LanePlan, Plan, plans, play, search
 from tests.replay.line import POSITION, rows, write_episode
 
 from woodshed.errors import WoodshedError
@@ -31,6 +31,21 @@ def stored_transitions(reference: ReferenceReplay) -> int:
         episode.last - reference.kept(lane, episode)[0]
         for lane in range(reference.n_envs)
         for episode in reference.stored(lane)
+    )
+
+
+def move(buffer: ReplayBuffer, here: float, there: float, mask: Any = None) -> None:
+    """One step of each lane in the mask, without a reward or an end."""
+    n_envs = buffer.n_envs
+    no = np.zeros(n_envs, bool)
+    buffer.add(
+        observation=np.full((n_envs, 1), here),
+        action=np.full((n_envs, 1), here),
+        reward=np.zeros(n_envs),
+        terminated=no,
+        truncated=no,
+        next_observation=np.full((n_envs, 1), there),
+        mask=mask,
     )
 
 
@@ -61,12 +76,7 @@ def test_whatever_the_episodes_they_fit_in_any_number_of_lanes(
     prioritised: bool, tmp_path: Path
 ) -> None:
     @hypothesis.seed(int(prioritised))
-    @settings(
-        max_examples=max(1, EXAMPLES // 40),
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
+    @search(40)
     @given(
         plans((*worlds.GOAL_KINDS, "flat"), False), st.integers(1, 7), st.sampled_from([0, 1, 9])
     )
@@ -113,16 +123,7 @@ def test_one_lane_into_several_by_hand(n_envs: int, tmp_path: Path) -> None:
     assert by_position(other) == {1: 0.125, 2: 0.25, 10: 0.5, 20: 1.0}
     endings = sorted(episode.ending for episode in other.episodes())
     assert endings == ["cut", "terminated", "truncated"]
-    start = np.full((n_envs, 1), 30.0)
-    nothing, no = np.zeros(n_envs), np.zeros(n_envs, bool)
-    other.add(
-        observation=start,
-        action=start,
-        reward=nothing,
-        terminated=no,
-        truncated=no,
-        next_observation=start,
-    )
+    move(other, 30, 30)
     assert by_position(other)[30] == pytest.approx(0.125)  # the largest priority is 8
 
 
@@ -134,17 +135,7 @@ def test_more_transitions_than_the_capacity_are_refused_with_both_numbers(
     for lane in range(3):
         mask = np.arange(3) == lane
         for t in range(13):
-            zero, no = np.zeros(3), np.zeros(3, bool)
-            here, there = np.full((3, 1), t), np.full((3, 1), t + 1)
-            first.add(
-                observation=here,
-                action=here,
-                reward=zero,
-                terminated=no,
-                truncated=no,
-                next_observation=there,
-                mask=mask,
-            )
+            move(first, t, t + 1, mask)
     first.save(tmp_path / "saved")
     small = make(38, n_envs=n_envs)
     with pytest.raises(WoodshedError, match=r"(?=.*\b39\b)(?=.*\b38\b)") as error:

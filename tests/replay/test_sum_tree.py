@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from woodshed.replay.sum_tree import SumTree, find_leaf, make_tree, set_leaf
+from woodshed.replay.sum_tree import SumTree, find_leaves, make_tree, set_leaf
 
 SIZES = [*range(1, 75), *range(100, 701, 50), 127, 128, 129, 255, 256, 511, 512, 513, 575, 576, 577]
 
@@ -15,6 +15,12 @@ def filled(leaves: list[float]) -> SumTree:
     for leaf, value in enumerate(leaves):
         set_leaf(tree, leaf, value)
     return tree
+
+
+def find_leaf(tree: SumTree, u: float) -> int:
+    leaf = np.empty(1, np.int64)
+    find_leaves(tree, np.array([u]), leaf)
+    return int(leaf[0])
 
 
 def root(tree: SumTree) -> float:

@@ -2,8 +2,8 @@
 
     observation | action | observation after the window
 
-Without frame stacks an observation is copied as it is stored, in one run of words. With them each
-stacked leaf is followed by its earlier frames, so every leaf has a run of its own.
+Without frame stacks an observation lies there as it is stored, and is copied in one run of words.
+With them earlier frames stand before each stacked leaf, so every leaf is a run of its own.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.replay.frames import Stacking
-from woodshed.replay.records import WORD_BYTES, Field, RecordLayout, whole_items
-from woodshed.replay.tree import Leaf, Tree, unflatten
+from woodshed.replay.records import Field, RecordLayout, records_dtype, whole_items
+from woodshed.replay.tree import Tree, unflatten
 
 SOURCE, COUNT, TARGET, FRAMES = range(4)  # columns of `BatchLayout.runs`
 
@@ -40,8 +40,6 @@ class BatchLayout:
         """`[runs, 4]` what an observation is copied by; the columns are the run's first word in
         the record, its number of words, its first word in the row, and how many frames of it
         follow one another there, the newest last."""
-        if not self.stacking.stacked:
-            return np.array([[0, self.record.observation_words, 0, 1]])
         runs, at = [], 0
         for leaf, offset, width in self.record.observation:
             frames = self.stacking.k if leaf.path in self.stacking.stacked else 1
@@ -60,73 +58,44 @@ class BatchLayout:
     @cached_property
     def next_offset(self) -> int:
         """Where the observation after the window begins."""
-        return whole_items(self.action_offset + self.record.action.width, self._widest)
+        return whole_items(self.action_offset + self.record.action.width, self.record.widest)
 
     @cached_property
     def words(self) -> int:
         """Length of the whole row."""
-        return whole_items(self.next_offset + self.action_offset, self._widest)
-
-    @property
-    def _widest(self) -> int:
-        """Bytes of the widest item, which every observation is aligned to."""
-        return max(field.leaf.dtype.itemsize for field in self.record.fields)
+        return whole_items(self.next_offset + self.action_offset, self.record.widest)
 
     def offset_of(self, field: Field) -> int:
         """Where the newest frame of an observation's field lies in the row."""
-        if not self.stacking.stacked:
-            return field.offset
         run = self.runs[self.record.observation.index(field)]
         return int(run[TARGET] + run[COUNT] * (run[FRAMES] - 1))
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """A row as numpy sees it."""
-        action = (self.record.action.leaf, self.action_offset)
-        parts = [*self._parts("", 0), action, *self._parts("next_", self.next_offset)]
-        return self._dtype(parts, self.words)
+        fields = [*self._fields("", 0), self._action, *self._fields("next_", self.next_offset)]
+        return records_dtype(fields, self.words)
 
     @cached_property
     def step_dtype(self) -> np.dtype[Any]:
         """A row without the observation after the window: a step of a sequence."""
-        action = (self.record.action.leaf, self.action_offset)
-        return self._dtype([*self._parts("", 0), action], self.next_offset)
+        return records_dtype([*self._fields("", 0), self._action], self.next_offset)
 
-    def _parts(self, prefix: str, start: int) -> list[tuple[Leaf, int]]:
-        """The leaves of an observation, and where they begin."""
-        at = self.runs[:, TARGET] if self.stacking.stacked else None
-        return [
-            (
-                field.leaf._replace(path=(f"{prefix}{field.leaf.path[0]}", *field.leaf.path[1:])),
-                start + (field.offset if at is None else int(at[i])),
-            )
-            for i, field in enumerate(self.record.observation)
-        ]
+    @property
+    def _action(self) -> Field:
+        return self.record.action._replace(offset=self.action_offset)
 
-    def _dtype(self, parts: Sequence[tuple[Leaf, int]], words: int) -> np.dtype[Any]:
-        """Leaves at these words as fields of so many words."""
-        stacked_words = {
-            prefix + field.leaf.name: field.width
-            for field in self.record.observation
-            if field.leaf.path in self.stacking.stacked
-            for prefix in ("", "next_")
-        }
-        formats: list[Any] = []
-        for leaf, _ in parts:
-            form: Any = (leaf.dtype, leaf.shape)
-            if leaf.name in stacked_words:
-                size = stacked_words[leaf.name] * WORD_BYTES
-                frame = {"names": [FRAME], "formats": [form], "offsets": [0], "itemsize": size}
-                form = (np.dtype(frame), (self.stacking.k,))  # type: ignore[call-overload]
-            formats.append(form)
-        return np.dtype(
-            {
-                "names": [leaf.name for leaf, _ in parts],
-                "formats": formats,
-                "offsets": [at * WORD_BYTES for _, at in parts],
-                "itemsize": words * WORD_BYTES,
-            }
-        )
+    def _fields(self, prefix: str, start: int) -> list[Field]:
+        """The fields of an observation that begins there; a stack is one of padded frames."""
+        fields = []
+        for (leaf, _, width), run in zip(self.record.observation, self.runs, strict=True):
+            named = leaf._replace(path=(f"{prefix}{leaf.path[0]}", *leaf.path[1:]))
+            if leaf.path in self.stacking.stacked:
+                frame = Field(leaf._replace(path=(FRAME,)), 0, width)
+                padded = records_dtype([frame], width)
+                named = named._replace(shape=(self.stacking.k,), dtype=padded)
+            fields.append(Field(named, start + int(run[TARGET]), width * int(run[FRAMES])))
+        return fields
 
     @cached_property
     def _names(self) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ import numpy as np
 from woodshed.replay.batch import Batch
 from woodshed.replay.batch_layout import COUNT, FRAMES, SOURCE, TARGET, BatchLayout
 from woodshed.replay.kernel import kernel
-from woodshed.replay.machine import copy_items, prefetch_words
+from woodshed.replay.machine import copy_items, item_at, prefetch_words
 from woodshed.replay.records import as_records
 from woodshed.replay.store import wrap
 
@@ -34,9 +34,7 @@ def copy_words(words, lane, place, first, count, out, b, start):  # type: ignore
         b: row of `out`.
         start: where in it.
     """
-    _, rows, record_words = words.shape
-    source = (lane * rows + place) * record_words + first
-    copy_items(out, b * out.shape[1] + start, words, source, count)
+    copy_items(out, b * out.shape[1] + start, words, item_at(words, lane, place, first), count)
 
 
 @kernel
@@ -94,7 +92,7 @@ def copy_step(words, lane, place, since, runs, numbers, out, b):  # type: ignore
         copy_words(words, lane, place, 0, numbers.row_action + numbers.action_words, out, b, 0)
         return
     copy_observation(words, lane, place, since, runs, numbers, out, b, 0)
-    start, count = numbers.action, numbers.action_words
+    start, count = numbers.observation_words, numbers.action_words
     copy_words(words, lane, place, start, count, out, b, numbers.row_action)
 
 

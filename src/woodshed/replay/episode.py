@@ -1,13 +1,11 @@
 """Whole episodes: into the store, and out of it again."""
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.records import Field, RecordLayout, as_records
+from woodshed.replay.records import RecordLayout, as_records, as_tree
 from woodshed.replay.store import (
     CUT,
     NEWEST,
@@ -20,7 +18,7 @@ from woodshed.replay.store import (
     place_of,
     rows_left,
 )
-from woodshed.replay.tree import Tree, TreeLike, unflatten
+from woodshed.replay.tree import Tree, TreeLike
 from woodshed.replay.writing import Step, check_step
 
 Ending: TypeAlias = Literal["terminated", "truncated", "cut", "open"]
@@ -105,19 +103,13 @@ def read_episode(
     bits = ending_at(episodes, lane, places[-2])
     found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]
     return row + rows.size, Episode(
-        observation=_tree(layout.observation, records),
+        observation=as_tree(layout.observation_leaves, records),
         action=records["action"][:-1],
         reward=records["reward"][:-1],
         ending=found[0] if found else "open",
         info={field.leaf.path[-1]: records[field.leaf.name][:-1] for field in layout.info},
-        recurrent_state=_tree(layout.state, records[:-1]),
+        recurrent_state=as_tree(layout.state_leaves, records[:-1]),
     )
-
-
-def _tree(fields: Sequence[Field], records: NDArray[Any]) -> "Tree | None":
-    if not fields:
-        return None
-    return unflatten([field.leaf for field in fields], [records[f.leaf.name] for f in fields])
 
 
 def _slice(tree: TreeLike, part: slice) -> Tree:

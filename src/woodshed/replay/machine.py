@@ -74,13 +74,19 @@ copy_item: Any = intrinsic(_copy_one)
 
 
 @kernel
+def item_at(array, lane, place, item):  # type: ignore[no-untyped-def]
+    """Where in `array` `[L, R, items]` an item of what a row has there lies."""
+    _, rows, items = array.shape
+    return (lane * rows + place) * items + item
+
+
+@kernel
 def prefetch_words(words, lane, place, first, count):  # type: ignore[no-untyped-def]
     """Ask for words `first … first + count - 1` from a row's record on.
 
     They may reach into the records after it; what would be past the last one is left out.
     """
-    _, rows, record_words = words.shape
-    start = (lane * rows + place) * record_words + first
+    start = item_at(words, lane, place, first)
     end = min(start + count, words.size)
     for word in range(start, end, LINE_WORDS):
         prefetch_item(words, word)
@@ -90,5 +96,4 @@ def prefetch_words(words, lane, place, first, count):  # type: ignore[no-untyped
 @kernel
 def prefetch_marks(episodes, lane, place):  # type: ignore[no-untyped-def]
     """Ask for what the episode index says of a row."""
-    _, rows, marks = episodes.marks.shape
-    prefetch_item(episodes.marks, (lane * rows + place) * marks)
+    prefetch_item(episodes.marks, item_at(episodes.marks, lane, place, 0))

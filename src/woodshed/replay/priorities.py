@@ -83,7 +83,7 @@ def update(
     if given.shape != named.shape:
         raise WoodshedError(f"priority has shape {given.shape}, expected {named.shape} as handle")
     dropped, largest = give_priorities(
-        arrays_of(store), named.astype(np.int64), np.ascontiguousarray(given), alpha
+        arrays_of(store), named.astype(np.int64), given.copy(), alpha
     )
     if dropped >= 0:
         return dropped, largest
@@ -146,7 +146,7 @@ def give_priorities(arrays, handle, priority, alpha):  # type: ignore[no-untyped
     Args:
         arrays: of the store.
         handle: `[B]` int64; overwritten.
-        priority: `[B]` float64.
+        priority: `[B]` float64; overwritten.
         alpha: the exponent.
 
     Returns:
@@ -159,9 +159,10 @@ def give_priorities(arrays, handle, priority, alpha):  # type: ignore[no-untyped
     largest = 0.0
     for i in range(handle.size):
         largest = max(largest, priority[i])
-        leaf = priority[i] ** alpha if priority[i] > 0 else priority[i]
+        leaf = priority[i] ** alpha if priority[i] > 0 else 0.0
         if not (priority[i] >= 0 and leaf * (n_lanes * rows) < np.inf):
             return -1 - i, priority[i]
+        priority[i] = leaf
         row = handle[i] // n_lanes
         lane = handle[i] - row * n_lanes
         stored = oldest_row(episodes, lane) <= row <= lanes[lane, NEWEST]
@@ -171,7 +172,7 @@ def give_priorities(arrays, handle, priority, alpha):  # type: ignore[no-untyped
     for i in range(handle.size):
         lane = handle[i] // rows
         if handle[i] >= 0 and has_transition(episodes, lane, handle[i] - lane * rows):
-            tree.nodes[handle[i]] = priority[i] ** alpha if priority[i] > 0 else 0.0
+            tree.nodes[handle[i]] = priority[i]
         else:
             handle[i] = -1
             dropped += 1

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.replay.kernel import kernel
-from woodshed.replay.machine import copy_item, copy_items
+from woodshed.replay.machine import copy_item, copy_items, item_at
 from woodshed.replay.records import WORD_BYTES, Field, whole_items
 from woodshed.replay.store import wrap
 
@@ -110,7 +110,7 @@ def gather_questions(words, windows, b, table, asked, m):  # type: ignore[no-unt
             if not is_goal:
                 place = wrap(windows.place[b] + i + (source == ACHIEVED), words.shape[1])
             at = start * most + (m + i) * unit
-            origin = (lane * words.shape[1] + place) * words.shape[2] + word
+            origin = item_at(words, lane, place, word)
             if unit == 1:
                 for item in range(width):
                     copy_item(asked, at + item * most, words, origin + item)

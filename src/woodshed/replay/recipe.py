@@ -31,19 +31,15 @@ class Numbers(NamedTuple):
     gamma: float
     """Discount factor of one step."""
     observation_words: int
-    """Length of an observation."""
+    """Length of an observation, after which the action begins."""
     reward: int
     """Word of the reward."""
     achieved: int
     """First word of the achieved goal."""
-    desired: int
-    """First word of the desired goal."""
     goal_words: int
     """Length of a goal; 0 without hindsight."""
     log_discount: float
     """Logarithm of `geometric_discount`."""
-    action: int
-    """Word of the action."""
     action_words: int
     """Length of the action."""
     row_action: int
@@ -62,7 +58,7 @@ class Numbers(NamedTuple):
 
 @kernel
 def numbers_of(packed):  # type: ignore[no-untyped-def]
-    """`Numbers` from `Recipe.packed`, inside of a kernel: to hand them over takes 2 µs more."""
+    """`Numbers`, from one array of them, inside of a kernel: to hand them over takes 2 µs more."""
     return Numbers(
         low=int(packed[0]),
         high=int(packed[1]),
@@ -70,17 +66,15 @@ def numbers_of(packed):  # type: ignore[no-untyped-def]
         observation_words=int(packed[3]),
         reward=int(packed[4]),
         achieved=int(packed[5]),
-        desired=int(packed[6]),
-        goal_words=int(packed[7]),
-        log_discount=packed[8],
-        action=int(packed[9]),
-        action_words=int(packed[10]),
-        row_action=int(packed[11]),
-        row_next=int(packed[12]),
-        row_goal=int(packed[13]),
-        behind=int(packed[14]),
-        zero_padding=packed[15] != 0,
-        state_words=int(packed[16]),
+        goal_words=int(packed[6]),
+        log_discount=packed[7],
+        action_words=int(packed[8]),
+        row_action=int(packed[9]),
+        row_next=int(packed[10]),
+        row_goal=int(packed[11]),
+        behind=int(packed[12]),
+        zero_padding=packed[13] != 0,
+        state_words=int(packed[14]),
     )
 
 
@@ -139,10 +133,8 @@ def write_recipe(
         observation_words=record.observation_words,
         reward=record.reward.offset,
         achieved=0,
-        desired=0,
         goal_words=0,
         log_discount=0.0,
-        action=record.action.offset,
         action_words=record.action.width,
         row_action=layout.action_offset,
         row_next=layout.next_offset,
@@ -158,7 +150,6 @@ def write_recipe(
     tried = probe(hindsight, goal_space, info_space, float_dtype)
     numbers = numbers._replace(
         achieved=achieved.offset,
-        desired=desired.offset,
         goal_words=achieved.width,
         log_discount=math.log(hindsight.geometric_discount),
         row_goal=layout.offset_of(desired),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.replay.tree import Leaf, leaves_of_space
+from woodshed.replay.tree import Leaf, Tree, leaves_of_space, unflatten
 
 WORD_BYTES = 4
 
@@ -84,8 +84,12 @@ class RecordLayout:
     def words(self) -> int:
         """Length of a record in words; a multiple of the widest item's, so that all are aligned."""
         last = self.fields[-1]
-        widest = max(field.leaf.dtype.itemsize for field in self.fields)
-        return whole_items(last.offset + last.width, widest)
+        return whole_items(last.offset + last.width, self.widest)
+
+    @cached_property
+    def widest(self) -> int:
+        """Bytes of the widest item."""
+        return max(field.leaf.dtype.itemsize for field in self.fields)
 
     @property
     def observation_words(self) -> int:
@@ -205,3 +209,10 @@ def as_records(words: NDArray[np.uint32], dtype: np.dtype[Any]) -> NDArray[Any]:
     # Not words.view(dtype): that takes 10 µs for a dtype with fields.
     records: NDArray[Any] = np.ndarray(words.shape[:-1], dtype, words)
     return records
+
+
+def as_tree(leaves: Sequence[Leaf], records: NDArray[Any]) -> "Tree | None":
+    """The fields of records that `leaves` name, as a tree of views; None for no leaves."""
+    if not leaves:
+        return None
+    return unflatten(leaves, [records[leaf.name] for leaf in leaves])

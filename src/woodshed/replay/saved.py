@@ -96,9 +96,7 @@ def _check(path: Path, about: About) -> None:
     """
     if not isinstance(about.newest, list) or not about.newest:
         raise damaged(path, "it has no lanes")
-    if not all(_is_count(newest + 1) for newest in about.newest if type(newest) is int) or not all(
-        type(newest) is int for newest in about.newest
-    ):
+    if not all(type(newest) is int and _is_count(newest + 1) for newest in about.newest):
         raise damaged(path, "a row's number is none")
     for name in ("rows_per_lane", "written", "stale_priorities"):
         if not _is_count(getattr(about, name)):

@@ -8,7 +8,6 @@ those at the two ends of an episode too.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from woodshed.replay.batch import SequenceBatch
 from woodshed.replay.collect import copy_goal, copy_observation, copy_words, fetch_window
@@ -16,7 +15,7 @@ from woodshed.replay.draw import Room, check_drawn, draw
 from woodshed.replay.kernel import kernel
 from woodshed.replay.questions import gather_questions
 from woodshed.replay.recipe import Recipe, numbers_of
-from woodshed.replay.records import RecordLayout, as_records
+from woodshed.replay.records import as_records, as_tree
 from woodshed.replay.reduce import reduce_window
 from woodshed.replay.relabel import ask
 from woodshed.replay.store import (
@@ -28,7 +27,6 @@ from woodshed.replay.store import (
     store_of,
     wrap,
 )
-from woodshed.replay.tree import Tree, unflatten
 from woodshed.replay.windows import draw_length, terminates, windows_of
 
 
@@ -56,7 +54,7 @@ def sample_sequences(
     Raises:
         WoodshedError: when nothing can be sampled.
     """
-    layout, arrays = recipe.layout, arrays_of(store)
+    layout, record, arrays = recipe.layout, recipe.layout.record, arrays_of(store)
     batch, steps, seen = room.plan.shape[1], sum(shape), seen_steps(recipe, shape)
     weight = np.empty(batch, np.float32)
     count = _draw(arrays, recipe.arrays, room.arrays, beta, weight, tuple(shape))
@@ -66,7 +64,7 @@ def sample_sequences(
     reward, discount = np.zeros((2, batch, steps), np.float32)
     taken, mask = np.zeros((batch, steps), np.int32), np.zeros((batch, steps), np.bool_)
     handle, relabelled = np.empty(batch, np.int64), np.empty(batch, np.bool_)
-    state = np.empty((batch, layout.record.state_words), np.uint32)
+    state = np.empty((batch, record.state_words), np.uint32)
     columns = reward, discount, taken, mask, handle, relabelled, state
     _collect(arrays, recipe.arrays, room.arrays, shape.burn_in, answers, words, columns)
     rows = as_records(words, layout.step_dtype)
@@ -80,15 +78,8 @@ def sample_sequences(
         weight=weight,
         handle=handle,
         relabelled=relabelled,
-        recurrent_state=_view_state(layout.record, state),
+        recurrent_state=as_tree(record.state_leaves, as_records(state, record.state_dtype)),
     )
-
-
-def _view_state(record: RecordLayout, words: NDArray[np.uint32]) -> "Tree | None":
-    if not record.state:
-        return None
-    rows = as_records(words, record.state_dtype)
-    return unflatten(record.state_leaves, [rows[leaf.name] for leaf in record.state_leaves])
 
 
 def seen_steps(recipe: Recipe, shape: Shape) -> int:
@@ -178,7 +169,8 @@ def _collect(arrays, recipe, room, burn_in, answers, out, columns):  # type: ign
             if t >= mask.shape[1]:
                 continue
             place, target = wrap(picked.place[b] + acted, rows), numbers.row_action
-            copy_words(words, lane, place, numbers.action, numbers.action_words, flat, at, target)
+            first_word, count = numbers.observation_words, numbers.action_words
+            copy_words(words, lane, place, first_word, count, flat, at, target)
             if step != acted or ended:
                 continue
             asked = -1 if first < 0 else first + behind + step

@@ -1,7 +1,6 @@
 """One writer or several readers: who may use the store at the same time."""
 
 import threading
-from types import TracebackType
 
 
 class Sharing:
@@ -29,12 +28,7 @@ class _Reading:
                 self._room.acquire()
             self._readers += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with self._counting:
             self._readers -= 1
             if self._readers == 0:
@@ -49,10 +43,5 @@ class _Writing:
         with self._entry:
             self._room.acquire()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._room.release()

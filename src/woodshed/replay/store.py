@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
 from woodshed.replay.kernel import kernel
-from woodshed.replay.machine import copy_items
+from woodshed.replay.machine import copy_items, item_at
 from woodshed.replay.memory import check_fits, empty_array
 from woodshed.replay.records import RecordLayout
 from woodshed.replay.sum_tree import SumTree, make_tree, set_leaf, tree_bytes
@@ -213,8 +213,7 @@ def forget(store, lane, place):  # type: ignore[no-untyped-def]
 @kernel
 def _copy_in(words, lane, place, start, given, m, count):  # type: ignore[no-untyped-def]
     """Copy words `start … start + count - 1` of what is given at m into a record."""
-    _, rows, record_words = words.shape
-    at = (lane * rows + place) * record_words + start
+    at = item_at(words, lane, place, start)
     copy_items(words, at, given, m * given.shape[1] + start, count)
 
 

@@ -115,20 +115,11 @@ def _descend(tree, level, node, u):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_leaf(tree, u):  # type: ignore[no-untyped-def]
-    """The leaf where the running sum of leaves passes u, for u from 0 to below the root's value.
-
-    Of all leaves that are not 0, and of no others, whatever rounding does; see `_descend`.
-    """
-    node = 0
-    for level in range(tree.offsets.size - 2, -1, -1):
-        node, u = _descend(tree, level, node, u)
-    return node
-
-
-@kernel
 def find_leaves(tree, u, leaf):  # type: ignore[no-untyped-def]
-    """`find_leaf` for many at once, level by level, so that the processor fetches ahead.
+    """The leaves where the running sum of leaves passes each u, from 0 to below the root's value.
+
+    Of all leaves that are not 0, and of no others, whatever rounding does; see `_descend`. Level by
+    level, so that the processor fetches ahead.
 
     Args:
         tree: only read.
