@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import kinds, machine, replay, train
+from benchmarks import kinds, machine, replay, train, workers
 from benchmarks.collection import Collection
 from benchmarks.peers import ROOT, SB3, WOODSHED
 from benchmarks.table import Row, markdown_table
 
 RESULTS = ROOT / "benchmarks" / "results"
-PARTS = ("replay", "train", "kinds")
+PARTS = ("replay", "train", "workers", "kinds")
 BUSY = 0.5
 """A load from which the numbers are worth little on a machine of few cores."""
 
@@ -46,6 +46,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Collection, list[Row]]:
     if "train" in parts:
         collection.run([*train.compare_jobs(), *train.hindsight_jobs()], arguments.rounds)
         rows += train.rows()
+    if "workers" in parts:
+        collection.run(workers.jobs(), arguments.rounds)
+        rows += workers.rows()
     if "kinds" in parts:
         collection.run(kinds.jobs(arguments.transitions, arguments.calls), arguments.rounds)
         rows += kinds.rows(arguments.transitions)

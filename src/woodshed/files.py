@@ -4,8 +4,9 @@ import json
 import os
 import secrets
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
+
+CHECKSUM = "checksum"
+"""Name of a sealed file's own checksum in it."""
+CHUNK = 2**24
+"""Bytes that are read at a time."""
 
 
 @contextmanager
@@ -38,16 +44,31 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     aside.mkdir()
     try:
         yield aside
-        for file in aside.iterdir():
-            flush(file)
+        for file in aside.rglob("*"):
+            if file.is_file() and file.stat().st_nlink == 1:  # links were flushed long ago
+                flush(file)
         if path.exists():
             path.rename(old)
         aside.rename(path)
+        flush_names(path.parent)
     finally:
         if old.exists() and not path.exists():  # stopped between the two renames
             old.rename(path)
         for leftover in (aside, old):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextmanager
+def writing_to(path: Path, doing: str) -> Iterator[None]:
+    """Turn what the disk refuses into one line: `cannot {doing} {path}: No space left on device`.
+
+    Raises:
+        WoodshedError: in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise WoodshedError(f"cannot {doing} {path}: {error.strerror or error}") from None
 
 
 def folder_path(value: object) -> Path:
@@ -63,9 +84,8 @@ def folder_path(value: object) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as JSON, readable by people."""
-    text = json.dumps(value, indent=2, allow_nan=False)
     with replaced_file(path) as aside:
-        aside.write_text(f"{text}\n")
+        aside.write_text(_json_text(value))
 
 
 def read_json(path: Path) -> Any:
@@ -80,6 +100,61 @@ def read_json(path: Path) -> Any:
         raise WoodshedError(f"{path} is missing") from None
     except (OSError, ValueError, RecursionError) as error:
         raise WoodshedError(f"{path} is damaged or no JSON file: {error}") from None
+
+
+def write_sealed(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a `sealed_text`."""
+    with replaced_file(path) as aside:
+        aside.write_bytes(sealed_text(data).encode())
+
+
+def sealed_text(data: Mapping[str, Any]) -> str:
+    """JSON, readable by people, whose last key `checksum` is the CRC-32 of the text without it.
+
+    The keys keep their order; none of them may be `checksum`, and no number NaN or infinite.
+    """
+    return _json_text({**data, CHECKSUM: zlib.crc32(_json_text(data).encode())})
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Read a file that holds a `sealed_text`; any byte that is another one is found.
+
+    Returns:
+        The data, without the checksum.
+
+    Raises:
+        WoodshedError: when it is missing or damaged; the message names it.
+    """
+    try:
+        content = path.read_bytes()  # as they are: reading text would make one of several newlines
+        data = json.loads(content)
+        found = data.pop(CHECKSUM, None) if isinstance(data, dict) else None
+        whole = found is not None and sealed_text(data).encode() == content
+    except FileNotFoundError:
+        raise WoodshedError(f"{path} is missing") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, f"it is no JSON file of ours: {error}") from None
+    if not whole:
+        raise damaged(path, "its checksum is another")
+    return dict(data)
+
+
+def damaged(path: Path, why: str) -> WoodshedError:
+    """The error for a file that is not what was written."""
+    return WoodshedError(f"{path} is damaged: {' '.join(why.split())}")
+
+
+def _json_text(value: Any) -> str:
+    return f"{json.dumps(value, indent=2, allow_nan=False)}\n"
+
+
+def checksum(path: Path) -> int:
+    """CRC-32 of a file."""
+    value = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            value = zlib.crc32(chunk, value)
+    return value
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -114,3 +189,14 @@ def flush(path: Path) -> None:
     """Bring a file to the disk itself."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
+
+
+def flush_names(folder: Path) -> None:
+    """Bring the names in a folder to the disk, as far as its file system can, so that a rename
+    outlives a power cut."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -283,3 +283,17 @@ def test_a_lost_final_observation_is_an_error() -> None:
     vector.reset()
     with pytest.raises(WoodshedError, match="no 'final_obs'"):
         vector.step(NO_ACTION)
+
+
+def test_sent_actions_are_a_copy_and_are_received_once() -> None:
+    vector = counting_vector(AutoresetMode.SAME_STEP)
+    vector.reset()
+    vector.send(NO_ACTION)
+    with pytest.raises(WoodshedError, match="cannot send before what was sent is received"):
+        vector.send(NO_ACTION)
+    step = vector.receive()
+    assert step.stepped.all()
+    assert not step.cut.any()
+    assert step.failures == ()
+    with pytest.raises(WoodshedError, match="there is nothing to receive"):
+        vector.receive()

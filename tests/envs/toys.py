@@ -126,7 +126,7 @@ def record(vector: VectorEnvironment, steps: int) -> list[list[dict[str, Any]]]:
         step = vector.step(action)
         for lane in np.flatnonzero(step.stepped).tolist():
             fields = step._asdict()
-            for unused in ("stepped", "observation"):
+            for unused in ("stepped", "observation", "failures"):
                 del fields[unused]
             acted = {"acted_on": row(observation, lane), "action": row(action, lane)}
             lanes[lane].append(acted | {name: row(value, lane) for name, value in fields.items()})

@@ -1,10 +1,13 @@
 """Ways to damage a saved replay."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+
+from woodshed.files import sealed_text
 
 Damage = Callable[[Path], None]
 
@@ -47,7 +50,20 @@ def byte_flipped(at: float) -> Damage:
     return damage
 
 
-ANY_FILE: list[Damage] = [truncated, two_bytes_short, emptied, longer, missing, a_folder]
+def linked_to_nothing(path: Path) -> None:
+    path.unlink()
+    os.symlink("nowhere", path)
+
+
+ANY_FILE: list[Damage] = [
+    truncated,
+    two_bytes_short,
+    emptied,
+    longer,
+    missing,
+    a_folder,
+    linked_to_nothing,
+]
 ARRAY: list[Damage] = [byte_flipped(at / 20) for at in range(21)]
 
 
@@ -86,7 +102,7 @@ JSON: list[Damage] = [
 ]
 
 
-NONSENSE: tuple[Any, ...] = (-1, 2**80, 1e400, float("nan"), 0.5, None, "x", [], {})
+NONSENSE: tuple[Any, ...] = (-1, 2**80, 1e400, float("nan"), 0.5, None, "x", "../x", [], {})
 SENSIBLE = ("largest_priority", "generator/state/state", "generator/state/inc")
 """What may be as large as 2^80."""
 
@@ -120,5 +136,16 @@ def _leaves(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[A
         yield from _leaves(document[step], (*path, step))
 
 
+def read_json(path: Path) -> Any:
+    """What is under the seal."""
+    document = json.loads(path.read_text())
+    del document["checksum"]
+    return document
+
+
 def write_json(path: Path, document: Any) -> None:
-    path.write_text(json.dumps(document))
+    """With a checksum that is right, so that it is the document that is refused."""
+    try:
+        path.write_text(sealed_text(document))
+    except ValueError:  # it holds a number that no sealed text does
+        path.write_text(json.dumps(document))

@@ -26,6 +26,8 @@ from tests.replay.line import POSITION, rows, write_episode
 from woodshed.errors import WoodshedError
 from woodshed.replay import Priorities, ReplayBuffer
 
+pytestmark = pytest.mark.usefixtures("small_segments")
+
 MIXTURE = {"original": 0.4, "future": 0.3, "episode": 0.2, "random": 0.1}
 
 

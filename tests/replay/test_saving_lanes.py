@@ -19,6 +19,8 @@ from tests.replay.line import POSITION, rows, write_episode
 from woodshed.errors import WoodshedError
 from woodshed.replay import FrameStack, Priorities, ReplayBuffer
 
+pytestmark = pytest.mark.usefixtures("small_segments")
+
 
 def with_lanes(plan: Plan, n_envs: int, capacity: int) -> Plan:
     lanes = tuple(plan.lanes[i % plan.n_envs] for i in range(n_envs))

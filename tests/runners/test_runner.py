@@ -134,23 +134,40 @@ def test_unbounded_actions_are_refused() -> None:
     )
 
 
-def test_tracker_counts_only_what_was_stepped() -> None:
-    def step(stepped: list[bool], reward: list[float], over: list[bool]) -> VectorStep:
-        return VectorStep(
-            stepped=np.array(stepped),
-            next_observation=np.zeros((2, 1)),
-            reward=np.array(reward),
-            terminated=np.array(over),
-            truncated=np.zeros(2, np.bool_),
-            info={},
-            success=np.array([1.0, np.nan]),
-            observation=np.zeros((2, 1)),
-        )
+def two_lanes(
+    stepped: list[bool],
+    reward: list[float],
+    over: list[bool],
+    cut: tuple[bool, bool] = (False, False),
+) -> VectorStep:
+    return VectorStep(
+        stepped=np.array(stepped),
+        next_observation=np.zeros((2, 1)),
+        reward=np.array(reward),
+        terminated=np.array(over),
+        truncated=np.zeros(2, np.bool_),
+        info={},
+        success=np.array([1.0, np.nan]),
+        observation=np.zeros((2, 1)),
+        cut=np.array(cut),
+        failures=(),
+    )
 
+
+def test_tracker_forgets_what_was_cut() -> None:
     tracker = EpisodeTracker(2)
-    assert tracker.follow(step([True, True], [1, 2], [False, False])) == {}
-    assert tracker.follow(step([True, False], [3, np.nan], [True, True])) == {0: (4.0, 2, 1.0)}
-    ended = tracker.follow(step([True, True], [5, 6], [True, True]))
+    tracker.follow(two_lanes([True, True], [1, 2], [False, False]))
+    cut = two_lanes([True, False], [3, 0], [False, False], cut=(False, True))
+    assert tracker.follow(cut) == {}
+    ended = tracker.follow(two_lanes([True, True], [5, 6], [True, True]))
+    assert (ended[0][:2], ended[1][:2]) == ((9.0, 3), (6.0, 1))
+
+
+def test_tracker_counts_only_what_was_stepped() -> None:
+    tracker = EpisodeTracker(2)
+    assert tracker.follow(two_lanes([True, True], [1, 2], [False, False])) == {}
+    assert tracker.follow(two_lanes([True, False], [3, np.nan], [True, True])) == {0: (4.0, 2, 1.0)}
+    ended = tracker.follow(two_lanes([True, True], [5, 6], [True, True]))
     assert ended[0] == (5.0, 1, 1.0)
     assert ended[1][:2] == (8.0, 2)
     assert np.isnan(ended[1].success)

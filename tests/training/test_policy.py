@@ -94,7 +94,7 @@ def test_an_extra_key_that_the_policy_does_not_see_is_no_matter() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 2},
+        {"format": 1},
         {"algorithm": 5},
         {"algorithm": {"name": ["sac"]}},
         {"algorithm": {"name": "sax"}},

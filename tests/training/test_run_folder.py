@@ -7,6 +7,7 @@ from woodshed.errors import WoodshedError
 from woodshed.training.run_folder import (
     check_run_folder,
     default_run_folder,
+    folder_unless_it_fails,
     new_run_folder,
     read_settings,
     write_settings,
@@ -57,6 +58,17 @@ def test_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
         new_run_folder(tmp_path / "file")
     with pytest.raises(WoodshedError, match=r"cannot make the run folder .*: Not a directory$"):
         new_run_folder(tmp_path / "file" / "run")
+
+
+def test_nothing_is_left_of_a_run_that_cannot_begin(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for out in (tmp_path / "a" / "b", tmp_path / "there"):
+        with pytest.raises(ZeroDivisionError), folder_unless_it_fails(out) as folder:
+            (folder / str((folder / "log").write_text("") // 0)).touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+    with pytest.raises(WoodshedError, match="exists already"), folder_unless_it_fails(tmp_path):
+        pass
+    assert (tmp_path / "there").exists()
 
 
 def test_default_folder_is_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

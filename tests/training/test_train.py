@@ -27,6 +27,7 @@ def test_run_folder_holds_all(tmp_path: Path) -> None:
         "tensorboard",
         "policy",
         "policy-last",
+        "checkpoints",
         "result.json",
     }
     written = json.loads((tmp_path / "run" / "result.json").read_text())

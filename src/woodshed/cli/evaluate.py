@@ -12,6 +12,7 @@ import tyro
 from woodshed.cli.parsing import parse
 from woodshed.errors import WoodshedError
 from woodshed.training import Evaluator, load_policy
+from woodshed.training.environments import Stepping
 from woodshed.training.run_folder import BEST_POLICY, LAST_POLICY, check_run_folder, read_settings
 
 
@@ -29,6 +30,8 @@ class EvaluateCommand:
     """Seed of the episodes."""
     n_envs: int = 4
     """Environments that are stepped together."""
+    workers: int = 0
+    """Processes that the environments are spread over; 0 steps them in this one."""
     env: str | None = None
     """Another environment than the one trained on."""
 
@@ -36,9 +39,9 @@ class EvaluateCommand:
 def main(args: Sequence[str]) -> int:
     """Evaluate, and print the numbers as JSON."""
     command = parse(EvaluateCommand, args, command="evaluate")
-    for name in ("episodes", "n_envs"):
-        if getattr(command, name) < 1:
-            raise WoodshedError(f"{name} is {getattr(command, name)}, expected at least 1")
+    for name, least in (("episodes", 1), ("n_envs", 1), ("workers", 0)):
+        if getattr(command, name) < least:
+            raise WoodshedError(f"{name} is {getattr(command, name)}, expected at least {least}")
     check_run_folder(command.folder)
     env = command.env or read_settings(command.folder)[0]
     if env is None:
@@ -48,9 +51,11 @@ def main(args: Sequence[str]) -> int:
     policy = load_policy(
         command.folder / (BEST_POLICY if command.policy == "best" else LAST_POLICY)
     )
-    evaluator = Evaluator(env, min(command.n_envs, command.episodes), command.seed)
+    lanes = min(command.n_envs, command.episodes)
+    evaluator = Evaluator(env, lanes, command.seed, Stepping(command.workers))
     try:
-        policy.check_spaces(evaluator.observation_space, evaluator.action_space)
+        environments = evaluator.environments
+        policy.check_spaces(environments.observation_space, environments.action_space)
         evaluation = evaluator.run(policy, command.episodes)
     finally:
         evaluator.close()

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from woodshed import __version__
-from woodshed.errors import WoodshedError
+from woodshed.errors import EnvironmentFailedError, WoodshedError
 
 Command = Callable[[Sequence[str]], int]
 
@@ -15,6 +15,12 @@ BROKEN_PIPE = 141
 
 def _train(args: Sequence[str]) -> int:
     from woodshed.cli.train import main
+
+    return main(args)
+
+
+def _resume(args: Sequence[str]) -> int:
+    from woodshed.cli.resume import main
 
     return main(args)
 
@@ -40,6 +46,7 @@ def _presets(args: Sequence[str]) -> int:
 # Each command imports what it needs when it is called: `--help` must not wait for jax.
 COMMANDS: dict[str, tuple[Command, str]] = {
     "train": (_train, "train a policy: woodshed train ENV [settings]"),
+    "resume": (_resume, "go on with a run that was stopped: woodshed resume DIR [settings]"),
     "evaluate": (_evaluate, "evaluate a trained policy: woodshed evaluate DIR"),
     "plot": (_plot, "draw learning curves: woodshed plot DIR [DIR …]"),
     "presets": (_presets, "list tuned settings, or show one: woodshed presets [ENV]"),
@@ -94,6 +101,10 @@ def _run(args: list[str]) -> int:
     except WoodshedError as error:
         print(f"woodshed: {error}", file=sys.stderr)
         return 2
+    except EnvironmentFailedError as error:
+        # With the traceback of the environment's process: its own, and not of this one.
+        print(f"woodshed: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("woodshed: interrupted", file=sys.stderr)
         return 130

@@ -27,6 +27,8 @@ class Part:
     """what it is multiplied by: 1/255 for uint8, else 1"""
     categories: tuple[tuple[int, int], ...] | None
     """for integers that are no quantities: first value and number of values, per element"""
+    shape: tuple[int, ...]
+    """of the leaf in one observation"""
     size: int
     """how many numbers it becomes"""
 
@@ -43,6 +45,11 @@ class Encoder:
     parts: tuple[Part, ...]
     clip: float
     """bound of a normalised value, in standard deviations"""
+
+    def is_single(self, observation: Any) -> bool:
+        """Whether this is one observation, without the axis [B] in front."""
+        leaves = leaf_arrays(observation)
+        return all(np.ndim(leaves[part.name]) == len(part.shape) for part in self.parts)
 
     @property
     def size(self) -> int:
@@ -148,9 +155,10 @@ def _names_under(key: str, leaves: dict[str, gymnasium.Space[Any]]) -> list[str]
 def _part(name: str, leaf: gymnasium.Space[Any]) -> Part:
     of = f"observation {name!r}" if name else "the observation"
     if isinstance(leaf, spaces.Discrete):
-        return _one_hot(name, [int(leaf.start)], [int(leaf.n)])
+        return _one_hot(name, (), [int(leaf.start)], [int(leaf.n)])
     if isinstance(leaf, spaces.MultiDiscrete):
-        return _one_hot(name, leaf.start.ravel().tolist(), leaf.nvec.ravel().tolist())
+        starts, numbers = leaf.start.ravel().tolist(), leaf.nvec.ravel().tolist()
+        return _one_hot(name, tuple(leaf.shape), starts, numbers)
     if not isinstance(leaf, spaces.Box | spaces.MultiBinary):
         raise WoodshedError(
             f"{of} has the space {leaf}; a policy can see Box, Discrete, MultiDiscrete and "
@@ -167,16 +175,18 @@ def _part(name: str, leaf: gymnasium.Space[Any]) -> Part:
         normalised=is_normalised(leaf),
         factor=1 / 255 if is_bytes else 1.0,
         categories=None,
+        shape=tuple(leaf.shape),
         size=int(np.prod(leaf.shape)),
     )
 
 
-def _one_hot(name: str, firsts: list[int], numbers: list[int]) -> Part:
+def _one_hot(name: str, shape: tuple[int, ...], firsts: list[int], numbers: list[int]) -> Part:
     return Part(
         name=name,
         normalised=False,
         factor=1.0,
         categories=tuple(zip(firsts, numbers, strict=True)),
+        shape=shape,
         size=sum(numbers),
     )
 

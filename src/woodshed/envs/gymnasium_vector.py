@@ -64,6 +64,7 @@ class GymnasiumVector:
         self._seed = seed
         self._ended = np.zeros(env.num_envs, np.bool_)
         self._last_info: dict[str, NDArray[Any]] = {}
+        self._sent: NDArray[Any] | None = None
 
     @property
     def n_envs(self) -> int:
@@ -89,22 +90,36 @@ class GymnasiumVector:
             )
         observation, _ = self._env.reset(seed=self._seed)
         self._seed = None
+        self._sent = None
         self._ended = np.zeros(self.n_envs, np.bool_)
         return copy_tree(observation)
 
-    def step(self, action: NDArray[Any]) -> VectorStep:
-        """Step every lane that is in an episode.
+    def send(self, action: NDArray[Any]) -> None:
+        """Keep a copy of the actions until `receive`.
 
         Args:
             action: [L, ...] within the action space
 
         Raises:
-            WoodshedError: an info key is missing, or a final observation is.
+            WoodshedError: what was sent before was not received yet.
         """
+        if self._sent is not None:
+            raise WoodshedError("cannot send before what was sent is received")
+        self._sent = np.array(action)
+
+    def receive(self) -> VectorStep:
+        """Step every lane that is in an episode.
+
+        Raises:
+            WoodshedError: nothing was sent, an info key is missing, or a final observation is.
+        """
+        if self._sent is None:
+            raise WoodshedError("there is nothing to receive: send actions first")
+        action, self._sent = self._sent, None
         stepped = np.ones(self.n_envs, np.bool_)
         if self._mode is AutoresetMode.NEXT_STEP:
             stepped = ~self._ended
-        given, reward, terminated, truncated, infos = self._env.step(np.array(action))
+        given, reward, terminated, truncated, infos = self._env.step(action)
         terminated, truncated = np.array(terminated, np.bool_), np.array(truncated, np.bool_)
         ended = terminated | truncated
         next_observation = copy_tree(given)
@@ -124,7 +139,14 @@ class GymnasiumVector:
             {key: self._asked(infos, key, stepped, ended) for key in self._info_keys},
             self._success(infos, stepped, ended),
             observation,
+            np.zeros(self.n_envs, np.bool_),
+            (),
         )
+
+    def step(self, action: NDArray[Any]) -> VectorStep:
+        """`send` and `receive`."""
+        self.send(action)
+        return self.receive()
 
     def close(self) -> None:
         """Close the vector environment."""

@@ -31,15 +31,17 @@ def scalar(value: Any) -> float:
         return np.nan
 
 
-def stack_info(infos: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """The asked keys of every lane's info as arrays [L, ...].
+def stack_info(
+    infos: Sequence[Mapping[str, Any]], keys: Iterable[str], first_lane: int = 0
+) -> dict[str, NDArray[Any]]:
+    """The asked keys of every lane's info as arrays [L, ...]; lanes count from `first_lane`.
 
     Raises:
         WoodshedError: a lane lacks a key, or its value is not numbers of one shape over the lanes.
     """
     stacked = {}
     for key in keys:
-        for lane, info in enumerate(infos):
+        for lane, info in enumerate(infos, first_lane):
             if key not in info:
                 raise missing_key(key, lane, info)
         stacked[key] = numbers(key, [info[key] for info in infos])

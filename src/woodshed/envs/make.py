@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import DependencyNotInstalled
 
 from woodshed.envs.families import Family, family_of
@@ -49,17 +50,37 @@ def make_environment(env: str | EnvironmentFactory) -> gymnasium.Env[Any, Any]:
     return made
 
 
-def _make_from_id(env: str) -> gymnasium.Env[Any, Any]:
+def registered_name(env: str) -> str:
+    """What Gymnasium calls the environment, after importing what registers it.
+
+    Args:
+        env: a Gymnasium id, or `module:Id-v0`
+
+    Raises:
+        WoodshedError: the id is unknown, or a package is missing.
+    """
     module, colon, name = env.partition(":")
     if colon:
         _import_named(module, env)
     else:
         name = env
-    family = family_of(name)
     if not _registered(name):
-        _import_family(name, family)
+        _import_family(name, family_of(name))
     if not _registered(name):
         raise _unknown(env, name)
+    return name
+
+
+def spec_of(name: str) -> EnvSpec:
+    """How Gymnasium makes a registered environment; of an id without a version the newest one."""
+    if name in gymnasium.registry:
+        return gymnasium.registry[name]
+    return gymnasium.registry[f"{name}-v{max(_versions(name))}"]
+
+
+def _make_from_id(env: str) -> gymnasium.Env[Any, Any]:
+    name = registered_name(env)
+    family = family_of(name)
     try:
         return gymnasium.make(name, disable_env_checker=True)
     except DependencyNotInstalled as error:

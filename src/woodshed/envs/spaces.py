@@ -1,10 +1,11 @@
-"""Which action spaces a continuous-control algorithm can act in."""
+"""Action spaces: which one an algorithm can act in, and actions as rows of one."""
 
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
 
@@ -33,3 +34,33 @@ def bounded_box(action_space: gymnasium.Space[Any]) -> spaces.Box:
             "action space the bounds that it really has"
         )
     return action_space
+
+
+def action_rows(action: Any, n: int, action_space: gymnasium.Space[Any]) -> NDArray[Any]:
+    """Actions of n lanes, as an own copy in the dtype of the action space.
+
+    Args:
+        action: [n, ...]
+        n: how many are expected
+        action_space: of one action
+
+    Raises:
+        WoodshedError: another number of actions, another shape, or a kind of number that the space
+            does not hold.
+    """
+    actions = np.array(action)
+    if len(actions) != n:
+        raise WoodshedError(f"{len(actions)} actions were given for {n} lanes")
+    shape, dtype = action_space.shape, action_space.dtype
+    if shape is None or dtype is None:  # a space of other things than arrays
+        return actions
+    if n == 0:
+        return np.zeros((0, *shape), dtype)
+    if actions.shape[1:] == shape and actions.dtype == dtype:
+        return actions
+    if actions.shape[1:] != shape or not np.can_cast(actions.dtype, dtype, "same_kind"):
+        raise WoodshedError(
+            f"actions with shape {actions.shape} and dtype {actions.dtype} were given, expected "
+            f"{(n, *shape)} and {dtype}, for the action space is {action_space}"
+        )
+    return actions.astype(dtype)

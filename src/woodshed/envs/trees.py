@@ -1,5 +1,6 @@
 """Observation trees: one array, or a dict (which may be nested) of them, with lanes in front."""
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import gymnasium
@@ -37,6 +38,15 @@ def empty_like_tree(tree: Tree) -> Tree:
     return np.empty_like(tree)
 
 
+def leaves(tree: Tree) -> Iterator[NDArray[Any]]:
+    """The arrays of a tree, in its order."""
+    if isinstance(tree, dict):
+        for branch in tree.values():
+            yield from leaves(branch)
+    else:
+        yield tree
+
+
 def copy_tree(tree: Tree) -> Tree:
     """A copy that shares no memory, as plain numpy arrays."""
     if isinstance(tree, dict):
@@ -44,8 +54,8 @@ def copy_tree(tree: Tree) -> Tree:
     return np.array(tree)
 
 
-def write_rows(tree: Tree, rows: int | NDArray[np.bool_], values: Any) -> None:
-    """Write an observation into row `rows` of the tree, or a tree [rows, ...] into masked rows."""
+def write_rows(tree: Tree, rows: int | slice | NDArray[np.bool_], values: Any) -> None:
+    """Write an observation into row `rows`, or a tree [rows, ...] into masked or sliced rows."""
     if not isinstance(tree, dict):
         tree[rows] = values
         return
@@ -56,8 +66,8 @@ def write_rows(tree: Tree, rows: int | NDArray[np.bool_], values: Any) -> None:
             leaf[rows] = values[key]
 
 
-def take_rows(tree: Tree, rows: NDArray[np.bool_]) -> Tree:
-    """The rows of a tree that a mask names."""
+def take_rows(tree: Tree, rows: slice | NDArray[np.bool_]) -> Tree:
+    """The rows of a tree that a mask names, or views of those in a slice."""
     if isinstance(tree, dict):
         return {key: take_rows(leaf, rows) for key, leaf in tree.items()}
     return tree[rows]

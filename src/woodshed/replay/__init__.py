@@ -6,7 +6,7 @@ for hindsight, `reduce` to reward and discount, `collect` the arrays.
 
 from woodshed.replay.batch import Batch, SequenceBatch
 from woodshed.replay.buffer import ReplayBuffer
-from woodshed.replay.episode import Episode
+from woodshed.replay.episode import Episode, OpenEpisode
 from woodshed.replay.frames import FrameStack
 from woodshed.replay.hindsight import Hindsight
 from woodshed.replay.priorities import Priorities
@@ -16,6 +16,7 @@ __all__ = [
     "Episode",
     "FrameStack",
     "Hindsight",
+    "OpenEpisode",
     "Priorities",
     "ReplayBuffer",
     "SequenceBatch",

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -15,16 +16,24 @@ from woodshed.replay.batch import Batch, SequenceBatch
 from woodshed.replay.batch_layout import BatchLayout
 from woodshed.replay.collect import blank_batch
 from woodshed.replay.draw import Room, make_room
-from woodshed.replay.episode import Episode, check_episode, read_episode
+from woodshed.replay.episode import (
+    Episode,
+    OpenEpisode,
+    check_episode,
+    read_episode,
+    read_open_episode,
+)
 from woodshed.replay.frames import FrameStack, check_frames
 from woodshed.replay.hindsight import Hindsight
-from woodshed.replay.loading import fill, place, read_saved
+from woodshed.replay.loading import read_saved
 from woodshed.replay.memory import format_bytes
+from woodshed.replay.placing import fill, place
 from woodshed.replay.priorities import Priorities, update
 from woodshed.replay.recipe import whole_number, write_recipe
 from woodshed.replay.records import layout_of_spaces
 from woodshed.replay.sampling import sample_windows
 from woodshed.replay.saving import save
+from woodshed.replay.segments import OnDisk, remember
 from woodshed.replay.sequences import Shape, sample_sequences, seen_steps
 from woodshed.replay.sharing import Sharing
 from woodshed.replay.tree import TreeLike
@@ -119,6 +128,7 @@ class ReplayBuffer:
 
         self._storage = None if storage is None else folder_path(storage)
         self._allocate(self.rows_per_lane)
+        self._on_disk = OnDisk()
         self._largest_priority = 1.0
         self._written = 0
         self.stale_priorities = 0
@@ -202,8 +212,7 @@ class ReplayBuffer:
         Raises:
             WoodshedError: as `add`. Nothing is written then.
         """
-        if whole_number(lane, "lane", 0) >= self.n_envs:
-            raise WoodshedError(f"lane is {lane}, expected 0 to {self.n_envs - 1}")
+        self._check_lane(lane)
         step = check_episode(self._layout, episode)
         count = step.ending.size
         with self._sharing.writing:
@@ -225,6 +234,21 @@ class ReplayBuffer:
                     break
                 row, episode = found
                 yield episode
+
+    def open_episode(self, lane: int) -> OpenEpisode | None:
+        """A copy of the episode that `add` goes on with in a lane; None where it would begin one.
+
+        With all of its rows that are stored, also those that lack the frames to be sampled.
+
+        Args:
+            lane: number of the environment.
+
+        Raises:
+            WoodshedError: for a lane that there is not.
+        """
+        self._check_lane(lane)
+        with self._sharing.reading:
+            return read_open_episode(self._store, self._layout, lane)
 
     def cut(self, mask: TreeLike | None = None) -> None:
         """End open episodes that were given up: neither terminated nor truncated.
@@ -276,25 +300,42 @@ class ReplayBuffer:
         self._rooms.append(room)
         return batch
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        earlier: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Write everything to a folder: arrays and JSON; see `load`.
 
         What was saved there before stays whole until all of it is written. Takes no memory to
         speak of.
 
+        Records that lie in files of this buffer's last save, or of the one that it was loaded from,
+        are not written again: those files stay, or get another name (a hard link) in a new folder.
+        So the second of two saves takes about as long as what was added between them, where the
+        two folders are on one disk; each can be deleted without harm to the other. Where the files
+        of the last save are not there any more, everything is written.
+
         Args:
             folder: path of it; made where needed.
+            earlier: where the folder of the last save, or of one that shares files with it, lies
+                now: to be named where it was renamed since.
 
         Raises:
             WoodshedError: for a folder of other files, or one that cannot be written to.
         """
-        priorities = self._recipe.priorities
+        priorities, on_disk = self._recipe.priorities, self._on_disk
+        if earlier is not None:
+            folders = *on_disk.folders, folder_path(earlier)
+            on_disk = replace(on_disk, folders=folders)
         with self._sharing.reading:
-            save(
+            self._on_disk = save(
                 folder,
                 self._store,
                 self._layout,
                 self._generator,
+                on_disk=on_disk,
                 alpha=None if priorities is None else priorities.alpha,
                 largest_priority=self._largest_priority,
                 written=self._written,
@@ -329,15 +370,18 @@ class ReplayBuffer:
                     f"{path} was saved with alpha {about.alpha}, this replay has "
                     f"{priorities.alpha}: make it with the same"
                 )
-            placed = place(saved, path, self.n_envs, self.rows_per_lane, self.capacity)
-            if placed.rows > self.rows_per_lane:
+            rows_per_lane = self.rows_per_lane
+            placed = place(saved, self.n_envs, rows_per_lane, self.capacity)
+            if placed.rows > rows_per_lane:
                 self._allocate(placed.rows)
             behind = self._recipe.numbers.behind
             try:
                 fill(self._store, saved, placed, behind, self._leaf(about.largest_priority))
             except BaseException:
-                self._allocate(self.rows_per_lane)  # empty again
+                self._allocate(rows_per_lane)  # empty again
                 raise
+            if placed.same_rows:  # else rows have other numbers than in the files
+                self._on_disk = remember(path, about.segments, about.newest)
             self._largest_priority = about.largest_priority
             self._written = about.written
             self.stale_priorities = about.stale_priorities
@@ -399,6 +443,10 @@ class ReplayBuffer:
     def _leaf(self, priority: float) -> float:
         priorities = self._recipe.priorities
         return 0.0 if priorities is None else priority**priorities.alpha
+
+    def _check_lane(self, lane: int) -> None:
+        if whole_number(lane, "lane", 0) >= self.n_envs:
+            raise WoodshedError(f"lane is {lane}, expected 0 to {self.n_envs - 1}")
 
     def _lanes(self, mask: TreeLike | None) -> NDArray[np.bool_]:
         return np.ones(self.n_envs, np.bool_) if mask is None else flags(mask, "mask", self.n_envs)

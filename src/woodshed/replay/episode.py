@@ -8,7 +8,10 @@ from woodshed.errors import WoodshedError
 from woodshed.replay.records import RecordLayout, as_records, as_tree
 from woodshed.replay.store import (
     CUT,
+    ENDING_BITS,
+    IS_OPEN,
     NEWEST,
+    STEP,
     TERMINATED,
     TRUNCATED,
     Store,
@@ -17,6 +20,7 @@ from woodshed.replay.store import (
     oldest_row,
     place_of,
     rows_left,
+    rows_since,
 )
 from woodshed.replay.tree import Tree, TreeLike
 from woodshed.replay.writing import Step, check_step
@@ -46,6 +50,15 @@ class Episode(NamedTuple):
     """The declared info keys, `[T, …]` each."""
     recurrent_state: TreeLike | None = None
     """Tree of `[T, …]`: the state before each step, where it was declared."""
+
+
+class OpenEpisode(NamedTuple):
+    """An episode that goes on, as far as it is stored."""
+
+    first_step: int
+    """Steps of it before the first one that is stored: 0 unless its start was overwritten."""
+    episode: Episode
+    """Its `ending` is `open`."""
 
 
 def check_episode(layout: RecordLayout, episode: Episode) -> Step:
@@ -95,14 +108,37 @@ def read_episode(
         row += 1  # what is left of an episode whose transitions are overwritten
     if row > newest:
         return None
-    first = place_of(episodes, lane, row)
-    rows = np.arange(rows_left(episodes, lane, first) + 1)
-    places = (first + rows) % episodes.marks.shape[1]
+    end = row + rows_left(episodes, lane, place_of(episodes, lane, row)) + 1
+    return end, _copy_rows(store, layout, lane, range(row, end))
+
+
+def read_open_episode(store: Store, layout: RecordLayout, lane: int) -> OpenEpisode | None:
+    """Copy the open episode of a lane; None where it has none.
+
+    Args:
+        store: only read.
+        layout: of its records.
+        lane: of the episode.
+    """
+    episodes = store.episodes
+    if not episodes.lanes[lane, IS_OPEN]:
+        return None
+    newest = int(episodes.lanes[lane, NEWEST])
+    back = rows_since(episodes, lane, place_of(episodes, lane, newest), newest)
+    rows = range(newest - back, newest + 1)
+    first_step = episodes.marks[lane, place_of(episodes, lane, rows.start), STEP] >> ENDING_BITS
+    return OpenEpisode(int(first_step), _copy_rows(store, layout, lane, rows))
+
+
+def _copy_rows(store: Store, layout: RecordLayout, lane: int, rows: range) -> Episode:
+    """Copy the episode whose rows these are, the one after its last transition included."""
+    first = place_of(store.episodes, lane, rows.start)
+    places = (first + np.arange(len(rows))) % store.words.shape[1]
     words = store.words[lane, places]
     records = as_records(words, layout.dtype)
-    bits = ending_at(episodes, lane, places[-2])
+    bits = ending_at(store.episodes, lane, places[-2])
     found: list[Ending] = [name for name, bit in _ENDINGS.items() if bits & bit]
-    return row + rows.size, Episode(
+    return Episode(
         observation=as_tree(layout.observation_leaves, records),
         action=records["action"][:-1],
         reward=records["reward"][:-1],

@@ -1,7 +1,9 @@
 """Saving: the rows straight from the store into files, without a copy of them."""
 
+import contextlib
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.files import flush, folder_path, write_json
+from woodshed.files import flush, flush_names, folder_path, replaced_file
+from woodshed.replay.array_files import write_array
 from woodshed.replay.kernel import kernel
 from woodshed.replay.records import RecordLayout
-from woodshed.replay.saved import (
-    ABOUT,
-    ARRAY_NAME,
-    ASIDE_NAME,
-    EPISODES,
-    LEAVES,
-    RECORDS,
-    About,
-    checksum,
+from woodshed.replay.saved import ABOUT, ARRAY_NAME, ASIDE_NAME, EPISODES, LEAVES, About
+from woodshed.replay.segments import (
+    SEGMENT_NAME,
+    Made,
+    OnDisk,
+    remember,
+    ring_pieces,
+    write_segments,
 )
 from woodshed.replay.store import (
     ENDING_BITS,
@@ -32,6 +34,7 @@ from woodshed.replay.store import (
     Store,
     oldest_row,
     place_of,
+    stored_rows,
     wrap,
 )
 
@@ -42,11 +45,12 @@ def save(
     layout: RecordLayout,
     generator: np.random.Generator,
     *,
+    on_disk: OnDisk,
     alpha: float | None,
     largest_priority: float,
     written: int,
     stale_priorities: int,
-) -> None:
+) -> OnDisk:
     """Write a replay to a folder, in place of one that was saved there; see `saved`.
 
     Args:
@@ -54,29 +58,23 @@ def save(
         store: only read.
         layout: of its records.
         generator: whose state is kept.
+        on_disk: segments of this store that need not be written again.
         alpha: exponent of the priorities; None without.
         largest_priority: that was given so far.
         written: transitions that were written in all.
         stale_priorities: that were dropped so far.
 
+    Returns:
+        The segments that need not be written again by the next save.
+
     Raises:
         WoodshedError: for a folder of other files, or one that cannot be written to.
     """
-    path, files = folder_path(folder), dict[str, Path]()
-    _check_folder(path)
+    path, text, made = folder_path(folder), "", Made([], [])
     try:
+        _check_folder(path)
         path.mkdir(parents=True, exist_ok=True)
         ending = secrets.token_hex(4)
-        for name in (RECORDS, EPISODES, *([] if alpha is None else [LEAVES])):
-            files[name] = path / f"{name}-{ending}.npy"
-        _write_rows(files[RECORDS], store, store.words)
-        np.save(files[EPISODES], _episode_table(store), allow_pickle=False)
-        if alpha is not None:
-            lanes, rows, _ = store.words.shape
-            leaves = store.tree.nodes[: lanes * rows].reshape(lanes, -1)
-            _write_rows(files[LEAVES], store, leaves)
-        for file in files.values():
-            flush(file)
         about = About(
             fields=describe(layout),
             newest=store.episodes.lanes[:, NEWEST].tolist(),
@@ -86,23 +84,69 @@ def save(
             written=written,
             stale_priorities=stale_priorities,
             generator=dict(generator.bit_generator.state),
-            checksums={file.name: checksum(file) for file in files.values()},
+            segments=write_segments(path, store, ending, on_disk, made),
+            checksums=_write_index(path, store, ending, made, prioritised=alpha is not None),
         )
-        write_json(path / ABOUT, about.as_json())
+        for file in made.written:  # the others were flushed when they were written
+            flush(file)
+        flush_names(path)
+        text = about.as_text()
+        with replaced_file(path / ABOUT) as aside:
+            aside.write_bytes(text.encode())
     except BaseException as error:
-        for file in files.values():
-            file.unlink(missing_ok=True)
+        if not text or not _says(path / ABOUT, text):  # Ctrl-C may come when it is there already
+            _remove(made.written + made.linked)
         if isinstance(error, OSError):
             raise WoodshedError(f"{path} cannot be saved to: {error}") from None
         raise
-    for old in path.iterdir():
-        if _is_our_own(old) and old not in files.values():
-            old.unlink()
+    flush_names(path)
+    _remove(file for file in _list_files(path) if file.name not in about.files())
+    return remember(path, about.segments, about.newest)
+
+
+def _write_index(
+    folder: Path, store: Store, ending: str, made: Made, *, prioritised: bool
+) -> dict[str, int]:
+    """Write the table of the episodes and the priorities; CRC-32 of each file, by its name."""
+    table = _episode_table(store)
+    arrays: dict[str, list[NDArray[Any]]] = {EPISODES: [table]}
+    if prioritised:
+        leaves = store.tree.nodes[: store.words[..., 0].size].reshape(store.words.shape[:2])
+        arrays[LEAVES] = [
+            piece
+            for lane, ring in enumerate(leaves)
+            for piece in ring_pieces(ring, stored_rows(store.episodes, lane))
+        ]
+    checksums = {}
+    for name, pieces in arrays.items():
+        file = folder / f"{name}-{ending}.npy"
+        made.written.append(file)
+        checksums[file.name] = write_array(file, pieces)
+    return checksums
+
+
+def _says(path: Path, text: str) -> bool:
+    """Whether a file has been written."""
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def _remove(files: Iterable[Path]) -> None:
+    """Remove files; what is in use somewhere goes with the next save."""
+    for file in files:
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """The files of a folder that saving makes, `replay.json` apart."""
+    return [file for file in folder.iterdir() if _is_our_own(file)]
 
 
 def _is_our_own(path: Path) -> bool:
-    """Whether it is a file that saving makes, `replay.json` apart."""
-    return any(name.fullmatch(path.name) for name in (ARRAY_NAME, ASIDE_NAME))
+    return any(name.fullmatch(path.name) for name in (ARRAY_NAME, SEGMENT_NAME, ASIDE_NAME))
 
 
 def _check_folder(path: Path) -> None:
@@ -120,22 +164,6 @@ def describe(layout: RecordLayout) -> list[list[Any]]:
     """Name, shape and dtype of each leaf, as JSON has them."""
     leaves = [field.leaf for field in layout.fields]
     return [[leaf.name, list(leaf.shape), leaf.dtype.str] for leaf in leaves]
-
-
-def _write_rows(path: Path, store: Store, rings: NDArray[Any]) -> None:
-    """Write what belongs to the stored rows of `rings` `[L, R, …]` as one array `[rows, …]`."""
-    pieces = []
-    for lane, ring in enumerate(rings):
-        newest = int(store.episodes.lanes[lane, NEWEST])
-        start, end = oldest_row(store.episodes, lane) % len(ring), newest % len(ring) + 1
-        if newest >= 0:
-            pieces += [ring[start:end]] if start < end else [ring[start:], ring[:end]]
-    shape = (sum(map(len, pieces)), *rings.shape[2:])
-    with path.open("wb") as file:
-        header = {"descr": rings.dtype.str, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        for piece in pieces:
-            file.write(memoryview(piece).cast("B"))
 
 
 def _episode_table(store: Store) -> NDArray[np.int64]:

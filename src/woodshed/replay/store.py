@@ -131,6 +131,11 @@ def oldest_row(episodes, lane):  # type: ignore[no-untyped-def]
     return max(0, episodes.lanes[lane, NEWEST] + 1 - episodes.marks.shape[1])
 
 
+def stored_rows(episodes: EpisodeIndex, lane: int) -> range:
+    """Numbers of the rows that a lane holds."""
+    return range(oldest_row(episodes, lane), int(episodes.lanes[lane, NEWEST]) + 1)
+
+
 @kernel
 def place_of(episodes, lane, row):  # type: ignore[no-untyped-def]
     """Where in its lane's ring a stored row lies."""

@@ -1,5 +1,6 @@
 """Acting in environments: what is between a vector environment and the replay."""
 
-from woodshed.runners.runner import Episode, EpisodeTracker, Runner, normalised_actions
+from woodshed.runners.episodes import Episode, EpisodeTracker
+from woodshed.runners.runner import Runner, normalised_actions
 
 __all__ = ["Episode", "EpisodeTracker", "Runner", "normalised_actions"]

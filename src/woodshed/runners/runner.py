@@ -1,52 +1,16 @@
 """The runner: it acts in the environments and writes what happens to the replay."""
 
-from typing import Any, NamedTuple
-
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.connectors import scale_action
-from woodshed.envs import VectorEnvironment, VectorStep, bounded_box
+from woodshed.envs import Tree, VectorEnvironment, VectorStep, bounded_box
 from woodshed.replay import ReplayBuffer
+from woodshed.runners.episodes import Episode, EpisodeTracker
 
 
-class Episode(NamedTuple):
-    """What came of one finished episode."""
-
-    return_sum: float
-    """Sum of its rewards, undiscounted."""
-    length: int
-    """Its steps."""
-    success: float
-    """1 or 0 as the environment said in its last step; nan where it says nothing."""
-
-
-class EpisodeTracker:
-    """Sums rewards and counts steps of the episodes that are under way."""
-
-    def __init__(self, lanes: int) -> None:
-        """Begin an episode in every lane."""
-        self._return = np.zeros(lanes)
-        self._length = np.zeros(lanes, np.int64)
-
-    def follow(self, step: VectorStep) -> dict[int, Episode]:
-        """Take one step in; the episodes that it ended, by lane."""
-        self._return += np.where(step.stepped, step.reward, 0.0)
-        self._length += step.stepped
-        ended = np.flatnonzero(step.stepped & (step.terminated | step.truncated)).tolist()
-        finished = {
-            lane: Episode(
-                float(self._return[lane]), int(self._length[lane]), float(step.success[lane])
-            )
-            for lane in ended
-        }
-        self._return[ended] = 0.0
-        self._length[ended] = 0
-        return finished
-
-
-def normalised_actions(action_space: gymnasium.Space[Any]) -> gymnasium.spaces.Box:
+def normalised_actions(action_space: gymnasium.Space[object]) -> gymnasium.spaces.Box:
     """The space that policies act in and replays store: the same shape, bounds -1 and 1.
 
     Raises:
@@ -61,6 +25,8 @@ class Runner:
 
     Attributes:
         observation: tree of `[L, …]`, what to act on next.
+        generator: of the random actions.
+        tracker: of the episodes under way.
     """
 
     def __init__(
@@ -69,6 +35,8 @@ class Runner:
         buffer: ReplayBuffer,
         generator: np.random.Generator,
         info_keys: tuple[str, ...] = (),
+        *,
+        observation: "Tree | None" = None,
     ) -> None:
         """Begin the first episodes.
 
@@ -77,34 +45,45 @@ class Runner:
             buffer: made for `normalised_actions` of the environments.
             generator: of the random actions.
             info_keys: what the buffer stores of the info.
+            observation: `[L, …]` of environments that are in an episode already; they are not
+                reset then.
         """
         self._environments = environments
         self._buffer = buffer
-        self._generator = generator
         self._info_keys = info_keys
         self._bounds = bounded_box(environments.action_space)
-        self._tracker = EpisodeTracker(environments.n_envs)
-        self.observation = environments.reset()
+        self._action: NDArray[np.float32] | None = None
+        self.generator = generator
+        self.tracker = EpisodeTracker(environments.n_envs)
+        self.observation = environments.reset() if observation is None else observation
 
     def random_action(self) -> NDArray[np.float32]:
         """`[L, …]` uniform over the action space, normalised to [-1, 1]."""
         shape = (self._environments.n_envs, *self._bounds.shape)
-        return self._generator.uniform(-1.0, 1.0, shape).astype(np.float32)
+        return self.generator.uniform(-1.0, 1.0, shape).astype(np.float32)
 
-    def step(self, action: NDArray[np.float32]) -> tuple[VectorStep, list[Episode]]:
-        """Act in every environment and write the transitions.
+    def send(self, action: NDArray[np.float32]) -> None:
+        """Begin to act in every environment; worker processes step while the caller goes on.
 
         Args:
             action: `[L, …]` in [-1, 1].
+        """
+        self._environments.send(scale_action(action, self._bounds.low, self._bounds.high))
+        self._action = action
+
+    def receive(self) -> tuple[VectorStep, list[Episode]]:
+        """Wait for the environments and write the transitions of the actions that were sent.
+
+        Episodes that were given up, since their environment failed, are cut in the replay.
 
         Returns:
             The step, and the episodes that it ended.
         """
-        bounds = self._bounds
-        step = self._environments.step(scale_action(action, bounds.low, bounds.high))
+        assert self._action is not None, "receive before send"
+        step = self._environments.receive()
         self._buffer.add(
             observation=self.observation,
-            action=action,
+            action=self._action,
             reward=step.reward,
             terminated=step.terminated,
             truncated=step.truncated,
@@ -112,5 +91,12 @@ class Runner:
             info={key: step.info[key] for key in self._info_keys},
             mask=step.stepped,
         )
+        if step.cut.any():
+            self._buffer.cut(step.cut)
         self.observation = step.observation
-        return step, list(self._tracker.follow(step).values())
+        return step, list(self.tracker.follow(step).values())
+
+    def step(self, action: NDArray[np.float32]) -> tuple[VectorStep, list[Episode]]:
+        """`send` and `receive`."""
+        self.send(action)
+        return self.receive()

@@ -5,7 +5,7 @@ from woodshed.training.policy import Policy, load_policy, save_policy
 from woodshed.training.result import Result
 from woodshed.training.settings import Settings
 from woodshed.training.settings_data import settings_from_data
-from woodshed.training.train import train
+from woodshed.training.train import resume, train
 
 __all__ = [
     "Evaluation",
@@ -14,6 +14,7 @@ __all__ = [
     "Result",
     "Settings",
     "load_policy",
+    "resume",
     "save_policy",
     "settings_from_data",
     "train",

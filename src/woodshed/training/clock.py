@@ -8,8 +8,9 @@ from contextlib import contextmanager
 class Clock:
     """Seconds since it was made, less those that were paused."""
 
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
+    def __init__(self, seconds: float = 0.0) -> None:
+        """Begin with the seconds that a resumed run has taken already."""
+        self._start = time.perf_counter() - seconds
         self._paused = 0.0
 
     @property

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from woodshed.envs import EnvironmentFactory, InProcessVector, Tree
+from woodshed.envs import EnvironmentFactory, Failure, SeededVector, Tree
 from woodshed.errors import WoodshedError
 from woodshed.runners import Episode, EpisodeTracker
+from woodshed.training.environments import Stepping, make_vector
 
 BatchPolicy = Callable[[Tree], NDArray[Any]]
 """Observations `[L, …]` to actions `[L, …]` of the environment."""
@@ -37,22 +39,47 @@ class Evaluation(NamedTuple):
         return (self.success_rate or 0.0, self.return_mean)
 
 
-class Evaluator:
-    """Environments for evaluation, whose episodes are the same each time."""
+class EvaluationStoppedError(Exception):
+    """An evaluation was given up since it was asked to stop."""
 
-    def __init__(self, env: str | EnvironmentFactory, lanes: int, seed: int) -> None:
-        """Make the environments.
+
+class Evaluator:
+    """Environments for evaluation, whose episodes are the same each time.
+
+    They are made when they are needed first.
+    """
+
+    def __init__(
+        self,
+        env: str | EnvironmentFactory,
+        lanes: int,
+        seed: int,
+        stepping: Stepping = Stepping(),  # noqa: B008 - frozen
+    ) -> None:
+        """Take what the environments are made of.
 
         Args:
             env: id, or a function that makes one.
             lanes: how many are stepped together.
             seed: of the episodes; another one than the training's.
+            stepping: where; an episode in which a worker process failed is played again.
         """
-        self._environments = InProcessVector([env] * lanes, run_seed=seed)
-        self.observation_space = self._environments.observation_space
-        self.action_space = self._environments.action_space
+        self._make = partial(make_vector, env, lanes, seed, stepping, repeat_failed=True)
 
-    def run(self, policy: BatchPolicy, episodes: int, first: int = 0) -> Evaluation:
+    @cached_property
+    def environments(self) -> SeededVector:
+        """The environments; making them may raise what `make_vector` raises."""
+        return self._make()
+
+    def run(
+        self,
+        policy: BatchPolicy,
+        episodes: int,
+        first: int = 0,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+        on_failure: Callable[[Failure], None] = lambda failure: None,
+    ) -> Evaluation:
         """Play exactly `episodes` episodes, which are settled before the first step.
 
         Lane l of L plays every L-th one, so that quick episodes do not count more than slow ones.
@@ -61,27 +88,36 @@ class Evaluator:
             policy: acts without exploring.
             episodes: how many.
             first: number of the first one in each lane; the same number, the same episodes.
+            stop: asked before each step whether to give up.
+            on_failure: told of worker processes that failed.
 
         Raises:
+            EvaluationStoppedError: `stop` said so.
             WoodshedError: an episode's return is not finite.
+            EnvironmentFailedError: a worker process failed too often.
         """
-        environments = self._environments
+        environments = self.environments
         lanes = environments.n_envs
         due = [len(range(lane, episodes, lanes)) for lane in range(lanes)]
         played: list[list[Episode]] = [[] for _ in range(lanes)]
         tracker = EpisodeTracker(lanes)
         observation = environments.reset(first_episode=first)
         while any(len(done) < count for done, count in zip(played, due, strict=True)):
+            if stop():
+                raise EvaluationStoppedError
             step = environments.step(policy(observation))
             observation = step.observation
+            for failure in step.failures:
+                on_failure(failure)
             for lane, episode in tracker.follow(step).items():
                 if len(played[lane]) < due[lane]:
                     played[lane].append(_checked(episode, lane))
         return Evaluation(tuple(played[i % lanes][i // lanes] for i in range(episodes)))
 
     def close(self) -> None:
-        """Close the environments."""
-        self._environments.close()
+        """Close the environments, where they were made."""
+        if "environments" in self.__dict__:
+            self.environments.close()
 
 
 def _checked(episode: Episode, lane: int) -> Episode:

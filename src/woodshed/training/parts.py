@@ -1,7 +1,9 @@
 """Putting the parts of a run together, from its settings."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -12,6 +14,7 @@ from woodshed.connectors import Encoder, make_encoder
 from woodshed.envs import (
     EnvironmentFactory,
     InProcessVector,
+    SeededVector,
     goal_functions,
     has_goals,
     make_environment,
@@ -21,17 +24,25 @@ from woodshed.envs import (
 from woodshed.errors import WoodshedError
 from woodshed.replay import Hindsight, ReplayBuffer
 from woodshed.runners import Runner, normalised_actions
+from woodshed.training.checkpoint import Checkpoint
+from woodshed.training.environments import Stepping, make_vector
 from woodshed.training.evaluation import Evaluator
 from woodshed.training.normaliser import Normaliser
+from woodshed.training.restore import (
+    first_episodes,
+    restore_normaliser,
+    restored_runner,
+    restored_state,
+)
 from woodshed.training.seeds import derive_seeds
 from woodshed.training.settings import Settings
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a run is made of, and what it begins with."""
+    """What a run is made of, and what it begins with or goes on from."""
 
-    environments: InProcessVector
+    environments: SeededVector
     evaluator: Evaluator
     buffer: ReplayBuffer
     runner: Runner
@@ -44,31 +55,54 @@ class Parts:
     """Of exploration."""
 
 
-def make_parts(env: str | EnvironmentFactory, settings: Settings[Any], closing: ExitStack) -> Parts:
+def make_parts(
+    env: str | EnvironmentFactory,
+    settings: Settings[Any],
+    closing: ExitStack,
+    *,
+    log_folder: Path | None = None,
+    checkpoint: Checkpoint | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Parts:
     """Make the parts of a run.
 
     Args:
         env: Gymnasium id, or a function that makes an environment.
         settings: of the run.
         closing: is given the environments to close, those too that were made before an error.
+        log_folder: where worker processes write their errors.
+        checkpoint: what to go on from; None: a new run.
+        say: told what of the checkpoint could not be brought back exactly.
 
     Raises:
-        WoodshedError: for an environment that the settings do not fit.
+        WoodshedError: for an environment, or a checkpoint, that the settings do not fit.
+        EnvironmentFailedError: a worker process failed while it made the environments.
     """
     seeds = derive_seeds(settings.seed)
-    environments = InProcessVector([env] * settings.n_envs, seeds.environments, settings.info_keys)
-    closing.callback(environments.close)
     judge = make_environment(env)  # hindsight asks its reward function
     closing.callback(judge.close)
-    if any(judge.unwrapped is lane.unwrapped for lane in environments.environments):
+    stepping = Stepping(settings.workers, settings.step_timeout, settings.max_failures, log_folder)
+    environments = make_vector(
+        env,
+        settings.n_envs,
+        seeds.environments,
+        stepping,
+        info_keys=settings.info_keys,
+        first_episodes=None if checkpoint is None else first_episodes(checkpoint, settings.n_envs),
+    )
+    closing.callback(environments.close)
+    if isinstance(environments, InProcessVector) and any(
+        judge.unwrapped is lane.unwrapped for lane in environments.environments
+    ):
         raise WoodshedError(
             "the function for the environment returned the same object twice; it must make a new "
             "environment at each call, since evaluation must not disturb the training's"
         )
     observation_space = environments.observation_space
     action_space = normalised_actions(environments.action_space)
-    keys = settings.policy_keys or None
-    encoder = make_encoder(observation_space, keys, settings.observation_clip)
+    encoder = make_encoder(
+        observation_space, settings.policy_keys or None, settings.observation_clip
+    )
     buffer = ReplayBuffer(
         observation_space,
         action_space,
@@ -80,23 +114,31 @@ def make_parts(env: str | EnvironmentFactory, settings: Settings[Any], closing: 
         info_space=probe_info_space(env, settings.info_keys) if settings.info_keys else None,
         seed=seeds.replay,
     )
-    generator = np.random.default_rng(seeds.actions)
-    runner = Runner(environments, buffer, generator, settings.info_keys)
     key_init, key_act = jax.random.split(jax.random.key(seeds.algorithm))
-    action_size = int(np.prod(action_space.shape))
+    state = settings.algorithm.init(key_init, encoder.size, int(np.prod(action_space.shape)))
+    if checkpoint is None:
+        generator = np.random.default_rng(seeds.actions)
+        runner = Runner(environments, buffer, generator, settings.info_keys)
+    else:
+        state = restored_state(checkpoint, state)
+        buffer.load(checkpoint.replay)
+        runner = restored_runner(checkpoint, environments, buffer, settings.info_keys, say)
     most_episodes = max(settings.evaluate_episodes, settings.final_episodes)
-    evaluator = Evaluator(env, min(settings.n_envs, most_episodes), seeds.evaluation)
+    evaluator = Evaluator(env, min(settings.n_envs, most_episodes), seeds.evaluation, stepping)
     closing.callback(evaluator.close)
+    normaliser = None
+    if settings.normalise_observations:
+        normaliser = Normaliser(observation_space, runner.observation)
+        if checkpoint is not None:
+            restore_normaliser(checkpoint, normaliser, observation_space)
     return Parts(
         environments=environments,
         evaluator=evaluator,
         buffer=buffer,
         runner=runner,
         encoder=encoder,
-        state=settings.algorithm.init(key_init, encoder.size, action_size),
-        normaliser=Normaliser(observation_space, runner.observation)
-        if settings.normalise_observations
-        else None,
+        state=state,
+        normaliser=normaliser,
         key=key_act,
     )
 

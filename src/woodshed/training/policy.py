@@ -15,9 +15,10 @@ from woodshed.envs import Tree, bounded_box
 from woodshed.errors import WoodshedError
 from woodshed.files import read_arrays, read_json, replaced_folder, write_arrays, write_json
 from woodshed.training.compiled import compiled_act
+from woodshed.training.named_arrays import from_named, to_named
 from woodshed.training.settings_data import algorithm_from_data, algorithm_to_data
 
-FORMAT = 1
+FORMAT = 2
 DESCRIPTION_FILE = "policy.json"
 ARRAYS_FILE = "policy.npz"
 
@@ -43,11 +44,15 @@ class Policy:
         """Act.
 
         Args:
-            observation: tree of `[L, …]`.
+            observation: tree of `[L, …]`, or one observation without the leading axis.
 
         Returns:
-            `[L, …]` actions of the environment.
+            `[L, …]` actions of the environment, or one.
         """
+        if self.encoder.is_single(observation):
+            batch = jax.tree.map(lambda leaf: np.asarray(leaf)[None], observation)
+            one: NDArray[Any] = self(batch)[0]
+            return one
         act = compiled_act(self.algorithm, self.encoder)
         action = act(self.actor, self.scale, observation, jax.random.key(0), explore=False)
         return scale_action(np.asarray(action).reshape(-1, *self.low.shape), self.low, self.high)
@@ -82,9 +87,9 @@ class Policy:
 
 def save_policy(folder: Path, policy: Policy) -> None:
     """Write a policy into a folder of its own, in place of one that is there."""
-    arrays = {"low": policy.low, "high": policy.high, **_named("actor", policy.actor)}
+    arrays = {"low": policy.low, "high": policy.high, **to_named("actor", policy.actor)}
     if policy.scale is not None:
-        arrays |= _named("scale", policy.scale)
+        arrays |= to_named("scale", policy.scale)
     description = {
         "format": FORMAT,
         "algorithm": algorithm_to_data(policy.algorithm),
@@ -119,36 +124,13 @@ def load_policy(folder: Path) -> Policy:
         return Policy(
             algorithm=algorithm,
             encoder=encoder,
-            actor=_fill(template, "actor", arrays),
+            actor=from_named("actor", template, arrays),
             scale=_read_scale(arrays) if normalised else None,
             low=arrays["low"],
             high=arrays["high"],
         )
     except (KeyError, ValueError) as error:
         raise WoodshedError(f"{folder / ARRAYS_FILE} does not fit {path}: {error}") from None
-
-
-def _named(prefix: str, tree: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a tree by their paths, such as `actor.layers[0].weight`."""
-    return {
-        f"{prefix}{jax.tree_util.keystr(path)}": np.asarray(leaf)
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
-    }
-
-
-def _fill(template: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> Any:
-    """A tree like `template` with the named arrays."""
-
-    def take(path: Any, leaf: Any) -> NDArray[Any]:
-        name = f"{prefix}{jax.tree_util.keystr(path)}"
-        array = arrays[name]
-        if (array.shape, array.dtype) != (leaf.shape, leaf.dtype):
-            raise ValueError(
-                f"{name} is {array.dtype} {array.shape}, expected {leaf.dtype} {leaf.shape}"
-            )
-        return array
-
-    return jax.tree_util.tree_map_with_path(take, template)
 
 
 def _read_scale(arrays: dict[str, NDArray[Any]]) -> Scale:

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from woodshed.files import write_json
+from woodshed.files import read_json, write_json
 
 RESULT_FILE = "result.json"
 SOLVED = 0.95
@@ -39,3 +39,10 @@ class Result:
     def write(self, folder: Path) -> None:
         """Write `result.json` into the run folder."""
         write_json(folder / RESULT_FILE, asdict(self))
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the run in a folder came to its end, its final evaluation included."""
+    path = folder / RESULT_FILE
+    result = read_json(path) if path.exists() else None
+    return isinstance(result, dict) and result.get("interrupted") is False

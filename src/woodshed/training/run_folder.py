@@ -1,17 +1,26 @@
 """The run folder: what is where, and the settings in it."""
 
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from woodshed.envs import EnvironmentFactory
 from woodshed.errors import WoodshedError
-from woodshed.files import read_json, write_json
+from woodshed.files import folder_path, read_json, write_json
 from woodshed.training.settings import Settings
 from woodshed.training.settings_data import settings_from_data, settings_to_data
 
 SETTINGS_FILE = "settings.json"
 BEST_POLICY = "policy"
 LAST_POLICY = "policy-last"
+FAILURE_LOG = "failures.log"
+WORKER_LOGS = "workers"
+RESUMES_FILE = "resumes.jsonl"
 
 
 def new_run_folder(out: Path) -> Path:
@@ -28,6 +37,26 @@ def new_run_folder(out: Path) -> Path:
     except OSError as error:
         raise WoodshedError(f"cannot make the run folder {out}: {error.strerror}") from None
     return out
+
+
+@contextmanager
+def folder_unless_it_fails(out: Path) -> Iterator[Path]:
+    """The folder of a new run, which is gone again, with all that is in it, where the block fails.
+
+    Raises:
+        WoodshedError: as `new_run_folder`.
+    """
+    made = [path for path in (out, *out.parents) if not path.exists()]
+    folder = new_run_folder(out)
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder)
+        for path in made[1:]:
+            path.rmdir()
+        if out not in made:
+            folder.mkdir()
+        raise
 
 
 def default_run_folder(env: str, algorithm: str, seed: int) -> Path:
@@ -52,6 +81,42 @@ def check_run_folder(folder: Path) -> None:
         raise WoodshedError(
             f"{folder} is not the folder of a training run: it holds no {SETTINGS_FILE}"
         )
+
+
+def policy_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder of a policy: that of a run's best one, or what is one itself."""
+    path = folder_path(folder)
+    return path / BEST_POLICY if (path / SETTINGS_FILE).is_file() else path
+
+
+@contextmanager
+def only_trainer(folder: Path) -> Iterator[None]:
+    """Keep the run folder from being trained in twice at a time.
+
+    Raises:
+        WoodshedError: another process trains in it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            # Of the folder itself: no file is left behind, and the kernel lets go with the process.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise WoodshedError(f"another process is training in {folder}") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def record_resume(
+    folder: Path, checkpoint: Path, before: Settings[Any], now: Settings[Any]
+) -> None:
+    """Add a line to `resumes.jsonl`: which checkpoint, and the settings that changed."""
+    old, new = settings_to_data(before), settings_to_data(now)
+    changed = {name: [old[name], new[name]] for name in new if old[name] != new[name]}
+    line = {"checkpoint": checkpoint.name, "changed": changed}
+    with (folder / RESUMES_FILE).open("a") as file:
+        file.write(f"{json.dumps(line)}\n")
 
 
 def write_settings(folder: Path, env: str | EnvironmentFactory, settings: Settings[Any]) -> None:

@@ -28,6 +28,13 @@ class Settings(Generic[A]):
     """Environment steps to train for, over all environments; the last vector step is made whole."""
     n_envs: int = 4
     """Number of environments that are stepped together."""
+    workers: int = 0
+    """Processes that the environments are spread over; 0 steps them in this one."""
+    step_timeout: float = 60.0
+    """Seconds that a worker process may take for a step before it is started anew; 0: as many as
+    it likes."""
+    max_failures: int = 5
+    """Same failures of one worker, with no episode of it ending in between, that end the run."""
     learning_starts: int = 1_000
     """Environment steps with uniformly random actions before the first update."""
     updates_per_step: float = 1.0
@@ -61,6 +68,10 @@ class Settings(Generic[A]):
     """Episodes of the final evaluation, of the best policy; they are none of those before."""
     log_every: int = 1_000
     """Environment steps between lines of metrics."""
+    checkpoint_every: int = 10_000
+    """Environment steps between checkpoints; 0 writes one at the end only."""
+    keep_checkpoints: int = 2
+    """Newest checkpoints that are kept; 0 writes none at all, and the run cannot be resumed."""
 
     def __post_init__(self) -> None:
         least = {
@@ -74,6 +85,10 @@ class Settings(Generic[A]):
             "evaluate_episodes": 1,
             "final_episodes": 1,
             "log_every": 1,
+            "workers": 0,
+            "max_failures": 1,
+            "checkpoint_every": 0,
+            "keep_checkpoints": 0,
         }
         for name, low in least.items():
             if getattr(self, name) < low:
@@ -95,8 +110,27 @@ class Settings(Generic[A]):
                 f"steps is {self.steps:,} and learning_starts {self.learning_starts:,}: nothing "
                 "would be learnt; expected more steps"
             )
+        self._check_workers()
+        if self.keep_checkpoints == 0 and self.is_given("checkpoint_every"):
+            raise WoodshedError(
+                "checkpoint_every does nothing where keep_checkpoints is 0: leave it out"
+            )
         if not isinstance(self.n_step, tuple) or len(self.n_step) not in (1, 2):
             raise WoodshedError(f"n_step is {self.n_step}, expected a tuple of one or two")
+
+    def _check_workers(self) -> None:
+        if self.workers > self.n_envs:
+            raise WoodshedError(
+                f"workers is {self.workers}, expected at most one for each of {self.n_envs} "
+                "environments (n_envs)"
+            )
+        if not (math.isfinite(self.step_timeout) and self.step_timeout >= 0):
+            raise WoodshedError(
+                f"step_timeout is {self.step_timeout}, expected seconds, or 0 to wait for ever"
+            )
+        for name in ("step_timeout", "max_failures"):
+            if self.workers == 0 and self.is_given(name):
+                raise WoodshedError(f"{name} does nothing without workers: leave it out")
 
     def is_given(self, name: str) -> bool:
         """Whether a setting differs from its default."""

@@ -268,3 +268,65 @@ def test_close_closes_every_environment_once_even_if_one_fails() -> None:
         vector.close()
     vector.close()
     assert [env.closed for env in (first, second, third)] == [1, 1, 1]
+
+
+def test_sent_actions_are_a_copy_and_are_received_once() -> None:
+    vector = InProcessVector([Wandering], 0)
+    reference = InProcessVector([Wandering], 0)
+    vector.reset()
+    reference.reset()
+    action = np.ones((1, 2), np.float32)
+    vector.send(action)
+    action[:] = 0
+    with pytest.raises(WoodshedError, match="cannot send before what was sent is received"):
+        vector.send(action)
+    with pytest.raises(WoodshedError, match="cannot begin before what was sent is received"):
+        vector.begin(np.ones(1, np.bool_))
+    np.testing.assert_equal(vector.receive(), reference.step(np.ones((1, 2))))
+    with pytest.raises(WoodshedError, match="there is nothing to receive"):
+        vector.receive()
+    vector.send(action)
+    vector.reset()  # drops them
+    with pytest.raises(WoodshedError, match="there is nothing to receive"):
+        vector.receive()
+
+
+def test_a_part_of_the_lanes_has_their_numbers_in_seeds_and_messages() -> None:
+    whole = InProcessVector([Wandering] * 4, 3)
+    part = InProcessVector([Wandering] * 2, 3, ("weight",), first_lane=2)
+    first: Any = whole.reset()
+    of_part: Any = part.reset()
+    np.testing.assert_array_equal(of_part["position"], first["position"][2:])
+    with pytest.raises(WoodshedError, match="environment 2 gave no info key 'weight'"):
+        part.step(np.zeros((2, 2)))
+
+    class Lying(Counting):
+        def reset(self, **_: Any) -> Any:
+            return np.zeros(3), {}
+
+    with pytest.raises(WoodshedError, match="environment 8 gave observation"):
+        InProcessVector([Counting, Lying], 0, first_lane=7).reset()
+
+
+def test_some_lanes_begin() -> None:
+    vector = counting_vector()
+    vector.reset()
+    begun = vector.begin(np.array([False, True]))
+    np.testing.assert_array_equal(begun, [[0, 0], [1, 0]])
+    assert vector.episodes.tolist() == [0, 1]
+    step = vector.step(NO_ACTION)
+    np.testing.assert_array_equal(step.next_observation, [[0, 1], [1, 1]])
+    assert not step.cut.any()
+    assert step.failures == ()
+
+
+def test_an_environment_acts_in_its_spaces_dtype() -> None:
+    class Noting(Counting):
+        def step(self, action: Any) -> Any:
+            assert action.dtype == np.float32
+            return super().step(action)
+
+    vector = InProcessVector([Noting], 0)
+    vector.reset()
+    vector.step(np.zeros((1, 1), np.float64))
+    vector.remake([0], [np.zeros((2, 1), np.float64)])

@@ -1,0 +1,1 @@
+"""Environments in worker processes: a failure costs one episode, not the run."""

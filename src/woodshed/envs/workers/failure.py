@@ -1,0 +1,51 @@
+"""What is said of an environment that failed."""
+
+import re
+from dataclasses import dataclass, replace
+
+from woodshed.errors import EnvironmentFailedError
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failure of a worker process."""
+
+    worker: int
+    """Number of the worker."""
+    lanes: tuple[int, ...]
+    """Its lanes: all of them lost their episode."""
+    summary: str
+    """One line: `RuntimeError: the motor is on fire`, `killed by SIGKILL`, `exit code 3`,
+    `no answer within 60 s`."""
+    report: str
+    """The worker's traceback; where it could not give one, the summary and the end of its log."""
+
+
+@dataclass(frozen=True)
+class Streak:
+    """How often a worker failed in the same way without an episode that ended in between."""
+
+    summary: str = ""
+    count: int = 0
+
+    def grown(self, summary: str) -> "Streak":
+        """The streak after one more failure.
+
+        Numbers and addresses do not count as another way to fail: they differ in each process.
+        """
+        alike = re.sub(r"0x[0-9a-fA-F]+|\d+", "#", summary)
+        if alike == self.summary:
+            return replace(self, count=self.count + 1)
+        return Streak(alike, 1)
+
+
+def given_up(failure: Failure, times: int) -> EnvironmentFailedError:
+    """The error for a worker that failed too often."""
+    lanes = f"environment{'s' if len(failure.lanes) > 1 else ''} " + ", ".join(
+        map(str, failure.lanes)
+    )
+    often = f"{times} times in a row" if times > 1 else "once"
+    said = failure.report
+    if not said.startswith(failure.summary):
+        said = f"{failure.summary}\n{said}"
+    return EnvironmentFailedError(f"worker {failure.worker} ({lanes}) failed {often}: {said}")
