@@ -82,12 +82,13 @@ def seconds_of_a_step(environment: str, stepping: Stepping) -> float:
     act = make_act(algorithm, encoder)
     size = int(np.prod(vector.action_space.shape or ()))
     actor = algorithm.init(jax.random.key(0), encoder.size, size).actor
+    key = jax.random.key(0)
     still = np.zeros((N_ENVS, size), np.float32)
 
     def one() -> None:
         nonlocal observation
         if environment == SLOW:
-            action = np.asarray(act(actor, None, observation, jax.random.key(0), explore=False))
+            action = np.asarray(act(actor, None, observation, key, explore=True))
         else:
             action = still
         observation = vector.step(action).observation

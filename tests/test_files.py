@@ -7,6 +7,7 @@ import pytest
 
 from woodshed.errors import WoodshedError
 from woodshed.files import (
+    mend_folder,
     read_arrays,
     read_json,
     replaced_file,
@@ -163,3 +164,23 @@ def test_json_comes_back_and_damage_is_named(tmp_path: Path) -> None:
         read_json(path)
     with pytest.raises(WoodshedError, match=r"b\.json is missing"):
         read_json(tmp_path / "b.json")
+
+
+def test_a_folder_is_mended_after_a_crash_between_the_two_renames(tmp_path: Path) -> None:
+    def left(name: str, age: int) -> None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+        os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
+
+    left(".policy.00000001", 10)  # the old one
+    left(".policy.00000002", 0)  # the new one
+    left(".policy-last.00000003", 0)  # never finished
+    left(".policy.mine", 0)
+    mend_folder(tmp_path / "policy")
+    mend_folder(tmp_path / "policy-last")
+    assert {path.name for path in tmp_path.iterdir()} == {"policy", ".policy.mine"}
+    assert (tmp_path / "policy" / "file").read_text() == ".policy.00000002"
+    left(".policy.00000004", 0)
+    mend_folder(tmp_path / "policy")
+    assert {path.name for path in tmp_path.iterdir()} == {"policy", ".policy.mine"}
+    assert (tmp_path / "policy" / "file").read_text() == ".policy.00000002"

@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runners": {"envs", "replay", "connectors"},
     "training": {"replay", "envs", "algorithms", "learner", "runners", "connectors"},
     "presets": {"training", "algorithms"},
-    "cli": {"training", "presets", "algorithms"},
+    "cli": {"training", "presets", "algorithms", "envs"},
 }
 
 

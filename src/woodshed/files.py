@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import zlib
@@ -44,9 +45,11 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     aside.mkdir()
     try:
         yield aside
-        for file in aside.rglob("*"):
-            if file.is_file() and file.stat().st_nlink == 1:  # links were flushed long ago
-                flush(file)
+        for item in [aside, *aside.rglob("*")]:
+            if item.is_dir():
+                flush_names(item)
+            elif item.stat().st_nlink == 1:  # links were flushed long ago
+                flush(item)
         if path.exists():
             path.rename(old)
         aside.rename(path)
@@ -56,6 +59,22 @@ def replaced_folder(path: Path) -> Iterator[Path]:
             old.rename(path)
         for leftover in (aside, old):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def mend_folder(path: Path) -> None:
+    """Put right what a crash left of a `replaced_folder`: the folder is whole, and alone.
+
+    Between the two renames it has no name of its own; the new one and the old one are both there
+    and whole then, and the new one takes it. One alone was never finished.
+    """
+    pattern = re.compile(rf"\.{re.escape(path.stem)}\.[0-9a-f]{{8}}{re.escape(path.suffix)}")
+    left = [other for other in path.parent.glob(".*") if pattern.fullmatch(other.name)]
+    if len(left) > 1 and not path.exists():
+        newest = max(left, key=lambda other: other.stat().st_mtime)
+        newest.rename(path)
+        left.remove(newest)
+    for other in left:
+        shutil.rmtree(other, ignore_errors=True)
 
 
 @contextmanager
@@ -142,6 +161,27 @@ def read_sealed(path: Path) -> dict[str, Any]:
 def damaged(path: Path, why: str) -> WoodshedError:
     """The error for a file that is not what was written."""
     return WoodshedError(f"{path} is damaged: {' '.join(why.split())}")
+
+
+def generator_of(state: Mapping[str, Any], source: Path) -> np.random.Generator:
+    """A generator that goes on from a state that was read.
+
+    Args:
+        state: of its bit generator.
+        source: the file, for the message.
+
+    Raises:
+        WoodshedError: where it is no state; numpy would cut what does not fit, and take any number
+            for a truth.
+    """
+    generator = np.random.default_rng()
+    try:
+        generator.bit_generator.state = dict(state)
+    except Exception as error:  # numpy raises several kinds for foreign states
+        raise damaged(source, f"its generator is none: {error}") from None
+    if generator.bit_generator.state != state or state["has_uint32"] not in (0, 1):
+        raise damaged(source, "its generator is none")
+    return generator
 
 
 def _json_text(value: Any) -> str:

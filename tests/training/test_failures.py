@@ -8,29 +8,14 @@ from typing import Any
 
 import pytest
 from tests.training.alike import metrics_of
-from tests.training.tasks import Line, small_settings
+from tests.training.line import Failing, Line
+from tests.training.tasks import small_settings
 
 from woodshed.envs import EnvironmentFailedError
 from woodshed.files import read_arrays
 from woodshed.training import resume, train
 from woodshed.training.checkpoint import read_checkpoint
 from woodshed.training.checkpoint_folder import newest_checkpoint
-
-
-class Failing(Line):
-    """Raises in the steps whose numbers are files in a folder, each once."""
-
-    def __init__(self, folder: Path, *, always: bool = False) -> None:
-        super().__init__(length=20)
-        self.folder, self.always = folder, always
-
-    def step(self, action: Any) -> Any:
-        trap = self.folder / str(len(self.seen_actions))
-        if trap.exists():
-            if not self.always:
-                trap.unlink()
-            raise RuntimeError("the motor is on fire")
-        return super().step(action)
 
 
 def test_a_failure_costs_one_episode_and_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from tests.training.tasks import REACH, Line, run, small_settings
+from tests.training.line import Line
+from tests.training.tasks import REACH, run, small_settings
 
 from woodshed.envs import make_environment
 from woodshed.errors import WoodshedError

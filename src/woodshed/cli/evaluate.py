@@ -1,6 +1,7 @@
 """`woodshed evaluate DIR`."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import tyro
 
 from woodshed.cli.parsing import parse
+from woodshed.envs import Failure
 from woodshed.errors import WoodshedError
 from woodshed.training import Evaluator, load_policy
 from woodshed.training.environments import Stepping
@@ -52,11 +54,15 @@ def main(args: Sequence[str]) -> int:
         command.folder / (BEST_POLICY if command.policy == "best" else LAST_POLICY)
     )
     lanes = min(command.n_envs, command.episodes)
+    if command.workers > lanes:
+        raise WoodshedError(
+            f"workers is {command.workers}, expected at most one for each of {lanes} environments"
+        )
     evaluator = Evaluator(env, lanes, command.seed, Stepping(command.workers))
     try:
         environments = evaluator.environments
         policy.check_spaces(environments.observation_space, environments.action_space)
-        evaluation = evaluator.run(policy, command.episodes)
+        evaluation = evaluator.run(policy, command.episodes, on_failure=_tell)
     finally:
         evaluator.close()
     returns = [episode.return_sum for episode in evaluation.episodes]
@@ -73,3 +79,7 @@ def main(args: Sequence[str]) -> int:
         )
     )
     return 0
+
+
+def _tell(failure: Failure) -> None:
+    print(f"worker {failure.worker} failed: {failure.report}", file=sys.stderr)

@@ -32,7 +32,7 @@ class InProcessVector:
 
     A lane whose episode ended is reset in the same step. Every episode has its own seed, see
     `SeededEpisodes`. Best where a step is quick; the environments of one process share one core.
-    What an environment raises comes through.
+    What an environment raises comes through, but for `remake`, which goes on without its lane.
     """
 
     def __init__(
@@ -127,32 +127,45 @@ class InProcessVector:
     def remake(
         self,
         episodes: Sequence[int],
-        actions: Sequence[NDArray[Any]],
+        actions: Sequence[NDArray[Any] | None],
         *,
         after_step: Callable[[], object] | None = None,
+        raise_failures: bool = False,
     ) -> list[Remade | None]:
-        """Put every lane into an episode that was played before; actions sent are dropped.
+        """Put lanes into episodes that were played before; actions sent are dropped.
 
         Args:
-            episodes: [L] numbers of the episodes
-            actions: for each lane the actions [T, ...] of its episode's first T steps, which may
-                be none
+            episodes: [L] numbers of the episodes, from which every lane goes on counting
+            actions: for each lane the actions [T, ...] of its episode's first T steps, T 0 or more;
+                None leaves the lane's environment alone
             after_step: called after each step of each lane
+            raise_failures: let an exception of an environment come through
 
         Returns:
-            What each lane gave, never None.
+            What each lane gave; None where its actions are None or its environment raised an
+            exception: the lane then needs `begin`, which begins the episode after the one given
+            here.
 
         Raises:
-            WoodshedError: another number of episodes or actions than of lanes, or an observation
-                does not fit its space.
+            WoodshedError: another number of episodes or actions than of lanes, actions of another
+                shape than the action space's, or an observation does not fit its space.
         """
-        check_remake(self.n_envs, episodes, actions)
+        taken = check_remake(self.n_envs, episodes, actions, self.action_space)
         self._sent = None
-        remade: list[Remade | None] = []
-        for row, (episode, taken) in enumerate(zip(episodes, actions, strict=True)):
-            self.environments[row].next_episode = episode
-            rows = action_rows(taken, len(taken), self.action_space)
-            remade.append(self._remake_lane(row, rows, after_step or bool))
+        remade: list[Remade | None] = [None] * self.n_envs
+        for row, (episode, rows) in enumerate(zip(episodes, taken, strict=True)):
+            env = self.environments[row]
+            if rows is None:
+                env.next_episode = episode + 1
+                continue
+            env.next_episode = episode
+            try:
+                remade[row] = self._remake_lane(row, rows, after_step or bool)
+            except WoodshedError:
+                raise
+            except Exception:
+                if raise_failures:
+                    raise
         return remade
 
     def send(self, action: NDArray[Any]) -> None:

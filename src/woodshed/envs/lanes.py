@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium
 from numpy.typing import NDArray
 
 from woodshed.envs.make import EnvironmentFactory
 from woodshed.envs.seeding import SeededEpisodes
+from woodshed.envs.spaces import action_rows
 from woodshed.errors import WoodshedError
 
 
@@ -26,12 +28,25 @@ def check_lanes(
     return firsts
 
 
-def check_remake(n: int, episodes: Sequence[int], actions: Sequence[NDArray[Any]]) -> None:
-    """Raises WoodshedError unless there are n episodes and the actions of n lanes."""
+def check_remake(
+    n: int,
+    episodes: Sequence[int],
+    actions: Sequence[NDArray[Any] | None],
+    action_space: gymnasium.Space[Any],
+) -> list[NDArray[Any] | None]:
+    """Each lane's actions, as an own copy in the dtype of the action space.
+
+    Raises:
+        WoodshedError: another number of episodes or actions than n lanes, or actions that are not
+            the space's.
+    """
     if len(episodes) != n or len(actions) != n:
         raise WoodshedError(
             f"{len(episodes)} episodes and the actions of {len(actions)} were given for {n} lanes"
         )
+    return [
+        None if rows is None else action_rows(rows, len(rows), action_space) for rows in actions
+    ]
 
 
 def check_lane(lanes: Sequence[SeededEpisodes]) -> None:

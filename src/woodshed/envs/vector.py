@@ -113,15 +113,16 @@ class SeededVector(VectorEnvironment, Protocol):
         """
 
     def remake(
-        self, episodes: Sequence[int], actions: Sequence[NDArray[Any]]
+        self, episodes: Sequence[int], actions: Sequence[NDArray[Any] | None]
     ) -> list[Remade | None]:
-        """Put every lane into an episode that was played before, and play its beginning again.
+        """Put lanes into episodes that were played before, and play their beginnings again.
 
         Args:
-            episodes: [L] their numbers
-            actions: for each lane the actions [T, ...] of its episode's first T steps, which may
-                be none
+            episodes: [L] their numbers, from which every lane goes on counting
+            actions: for each lane the actions [T, ...] of its episode's first T steps, T 0 or more;
+                None leaves the lane's environment alone
 
         Returns:
-            What each lane gave; None where its environment failed, which then needs `begin`.
+            What each lane gave; None where its actions are None or its environment failed: the
+            lane then needs `begin`, which begins the episode after the one given here.
         """

@@ -336,6 +336,7 @@ class ReplayBuffer:
                 self._layout,
                 self._generator,
                 on_disk=on_disk,
+                capacity=self.capacity,
                 alpha=None if priorities is None else priorities.alpha,
                 largest_priority=self._largest_priority,
                 written=self._written,
@@ -370,8 +371,11 @@ class ReplayBuffer:
                     f"{path} was saved with alpha {about.alpha}, this replay has "
                     f"{priorities.alpha}: make it with the same"
                 )
-            rows_per_lane = self.rows_per_lane
-            placed = place(saved, self.n_envs, rows_per_lane, self.capacity)
+            rows, rows_per_lane = self.rows_per_lane, self.rows_per_lane
+            if self.n_envs == len(about.newest) and self.capacity == about.capacity:
+                # More, where it was itself loaded into other lanes, which had to grow.
+                rows = max(rows, about.rows_per_lane)
+            placed = place(saved, self.n_envs, rows, self.capacity)
             if placed.rows > rows_per_lane:
                 self._allocate(placed.rows)
             behind = self._recipe.numbers.behind

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.files import damaged
+from woodshed.files import damaged, generator_of
 from woodshed.replay.array_files import map_array, read_array
 from woodshed.replay.records import RecordLayout
 from woodshed.replay.saved import (
@@ -66,7 +66,7 @@ def read_saved(folder: Path, layout: RecordLayout) -> Saved:
         if len(leaves) != rows or not (np.isfinite(leaves) & (leaves >= 0)).all():
             raise damaged(path, "these are no priorities")
     _check_episodes(folder, about, episodes, rows)
-    return Saved(folder, about, episodes, leaves, _make_generator(folder / ABOUT, about))
+    return Saved(folder, about, episodes, leaves, generator_of(about.generator, folder / ABOUT))
 
 
 def saved_records(saved: Saved) -> Iterator[tuple[int, NDArray[np.uint32]]]:
@@ -88,24 +88,6 @@ def saved_records(saved: Saved) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         overwritten = max(0, saved.about.stored_rows(segment.lane).start - segment.first_row)
         yield before, words[overwritten:]
         before += segment.rows - overwritten
-
-
-def _make_generator(path: Path, about: About) -> np.random.Generator:
-    """The generator that was saved.
-
-    Raises:
-        WoodshedError: where the file does not describe one.
-    """
-    generator = np.random.default_rng()
-    try:
-        generator.bit_generator.state = about.generator
-    except Exception as error:  # numpy raises several kinds for foreign states
-        raise damaged(path, f"its generator is none: {error}") from None
-    # numpy cuts what does not fit, and takes any number for a truth.
-    kept = generator.bit_generator.state == about.generator
-    if not kept or about.generator["has_uint32"] not in (0, 1):
-        raise damaged(path, "its generator is none")
-    return generator
 
 
 def _check_episodes(folder: Path, about: About, table: NDArray[np.int64], rows: int) -> None:

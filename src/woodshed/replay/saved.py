@@ -40,6 +40,8 @@ class About:
     """Name, shape and dtype of each leaf, in the order of the record."""
     newest: list[int]
     """Number of the newest row of each lane."""
+    capacity: int
+    """That the replay was made for; it may hold more, see `ReplayBuffer.load`."""
     rows_per_lane: int
     alpha: float | None
     """Exponent of the priorities; None without."""
@@ -108,7 +110,7 @@ def _check(path: Path, about: About) -> None:
         raise damaged(path, "it has no lanes")
     if not all(type(newest) is int and is_count(newest + 1) for newest in about.newest):
         raise damaged(path, "a row's number is none")
-    for name in ("rows_per_lane", "written", "stale_priorities"):
+    for name in ("capacity", "rows_per_lane", "written", "stale_priorities"):
         if not is_count(getattr(about, name)):
             raise damaged(path, f"{name} is no count")
     # The largest priority is 1 at first and never sinks.

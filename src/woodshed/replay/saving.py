@@ -46,6 +46,7 @@ def save(
     generator: np.random.Generator,
     *,
     on_disk: OnDisk,
+    capacity: int,
     alpha: float | None,
     largest_priority: float,
     written: int,
@@ -59,6 +60,7 @@ def save(
         layout: of its records.
         generator: whose state is kept.
         on_disk: segments of this store that need not be written again.
+        capacity: that the replay was made for.
         alpha: exponent of the priorities; None without.
         largest_priority: that was given so far.
         written: transitions that were written in all.
@@ -78,6 +80,7 @@ def save(
         about = About(
             fields=describe(layout),
             newest=store.episodes.lanes[:, NEWEST].tolist(),
+            capacity=capacity,
             rows_per_lane=store.words.shape[1],
             alpha=alpha,
             largest_priority=largest_priority,
@@ -97,7 +100,7 @@ def save(
         if not text or not _says(path / ABOUT, text):  # Ctrl-C may come when it is there already
             _remove(made.written + made.linked)
         if isinstance(error, OSError):
-            raise WoodshedError(f"{path} cannot be saved to: {error}") from None
+            raise WoodshedError(f"{path} cannot be saved to: {error.strerror or error}") from None
         raise
     flush_names(path)
     _remove(file for file in _list_files(path) if file.name not in about.files())

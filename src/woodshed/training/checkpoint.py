@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
@@ -46,6 +45,14 @@ class Lanes:
 
 
 @dataclass(frozen=True)
+class Ratio:
+    """How updates were counted: settings of the run, which a resumed one may change."""
+
+    updates_per_step: float
+    learning_starts: int
+
+
+@dataclass(frozen=True)
 class About:
     """What `checkpoint.json` holds."""
 
@@ -57,6 +64,7 @@ class About:
     """Episodes of the best evaluation so far."""
     action_generator: dict[str, Any]
     """State of the bit generator of the random actions."""
+    ratio: Ratio
     metrics_bytes: int
     """Length of `metrics.jsonl` so far."""
     checksums: dict[str, int]
@@ -156,20 +164,6 @@ def from_saved(episodes: Sequence[SavedEpisode]) -> list[Episode]:
         Episode(total, length, math.nan if success is None else success)
         for total, length, success in episodes
     ]
-
-
-def generator_of(state: dict[str, Any], source: Path) -> np.random.Generator:
-    """A generator that goes on from a saved state.
-
-    Raises:
-        WoodshedError: when it is none.
-    """
-    generator = np.random.default_rng()
-    try:
-        generator.bit_generator.state = state
-    except Exception as error:  # numpy raises several kinds for foreign states
-        raise WoodshedError(f"{source} is damaged: its generator is none: {error}") from None
-    return generator
 
 
 def _json_of_replay(folder: Path) -> list[Path]:

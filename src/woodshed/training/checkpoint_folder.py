@@ -1,6 +1,7 @@
 """Where a run's checkpoints lie: `checkpoints/0007-step-30000`, the highest number the newest."""
 
 import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from woodshed.errors import WoodshedError
 from woodshed.files import replaced_folder
 
 CHECKPOINTS = "checkpoints"
+UNDONE = "undone"
 NAME = re.compile(r"(\d{4,})-step-\d+")
 ASIDE = re.compile(rf"\.{NAME.pattern}\.[0-9a-f]{{8}}")
 """What is being written or removed; a crash can leave it."""
@@ -37,6 +39,39 @@ def newest_checkpoint(run_folder: Path) -> Path:
             "before the first one (checkpoint_every), or keep_checkpoints was 0"
         )
     return checkpoints[-1]
+
+
+def chosen_checkpoint(run_folder: Path, chosen: Path | None) -> Path:
+    """The checkpoint to go on from: the newest one, or another one of this run.
+
+    Raises:
+        WoodshedError: when there is none, or it is none of this run's.
+    """
+    if chosen is None:
+        return newest_checkpoint(run_folder)
+    if not chosen.is_dir():
+        raise WoodshedError(f"there is no checkpoint {chosen}")
+    own = list_checkpoints(run_folder)
+    for path in own:
+        if path.samefile(chosen):
+            return path
+    names = ", ".join(path.name for path in own) or "none"
+    raise WoodshedError(
+        f"{chosen} is no checkpoint of {run_folder}; those in its {CHECKPOINTS} are {names}"
+    )
+
+
+def put_aside_later_than(checkpoint: Path) -> None:
+    """Move the checkpoints after one that a run goes back to into `checkpoints/undone`.
+
+    They are of steps that will be made again, perhaps in another way, and nothing goes on from them
+    unless somebody moves them back.
+    """
+    undone = checkpoint.parent / UNDONE
+    for later in checkpoint.parent.iterdir():
+        if NAME.fullmatch(later.name) and _number(later) > _number(checkpoint):
+            undone.mkdir(exist_ok=True)
+            later.rename(undone / f"{later.name}-{secrets.token_hex(4)}")
 
 
 @contextmanager

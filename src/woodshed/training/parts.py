@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,9 @@ def make_parts(
         buffer.load(checkpoint.replay)
         runner = restored_runner(checkpoint, environments, buffer, settings.info_keys, say)
     most_episodes = max(settings.evaluate_episodes, settings.final_episodes)
-    evaluator = Evaluator(env, min(settings.n_envs, most_episodes), seeds.evaluation, stepping)
+    of_evaluation = replace(stepping, log_folder=log_folder and log_folder / "evaluation")
+    lanes = min(settings.n_envs, most_episodes)
+    evaluator = Evaluator(env, lanes, seeds.evaluation, of_evaluation)
     closing.callback(evaluator.close)
     normaliser = None
     if settings.normalise_observations:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from woodshed.connectors import Encoder, Scale, make_encoder, scale_action
 from woodshed.envs import Tree, bounded_box
 from woodshed.errors import WoodshedError
-from woodshed.files import read_arrays, read_json, replaced_folder, write_arrays, write_json
+from woodshed.files import (
+    read_arrays,
+    read_json,
+    replaced_folder,
+    write_arrays,
+    write_json,
+    writing_to,
+)
 from woodshed.training.compiled import compiled_act
 from woodshed.training.named_arrays import from_named, to_named
 from woodshed.training.settings_data import algorithm_from_data, algorithm_to_data
@@ -86,7 +93,11 @@ class Policy:
 
 
 def save_policy(folder: Path, policy: Policy) -> None:
-    """Write a policy into a folder of its own, in place of one that is there."""
+    """Write a policy into a folder of its own, in place of one that is there.
+
+    Raises:
+        WoodshedError: the disk refuses.
+    """
     arrays = {"low": policy.low, "high": policy.high, **to_named("actor", policy.actor)}
     if policy.scale is not None:
         arrays |= to_named("scale", policy.scale)
@@ -96,7 +107,7 @@ def save_policy(folder: Path, policy: Policy) -> None:
         "encoder": asdict(policy.encoder),
         "normalised": policy.scale is not None,
     }
-    with replaced_folder(folder) as aside:
+    with writing_to(folder, "write to"), replaced_folder(folder) as aside:
         write_json(aside / DESCRIPTION_FILE, description)
         write_arrays(aside / ARRAYS_FILE, arrays)
 

@@ -18,6 +18,10 @@ class Progress:
     so that the others act alike whether it fails or not."""
     updates: int = 0
     """Gradient updates made."""
+    owed_since_step: int | None = None
+    """Environment steps from which the present replay ratio counts; None: `learning_starts`."""
+    owed_since_updates: int = 0
+    """Updates that were due up to there."""
     failures: int = 0
     """Times that environments failed and were started anew."""
     reports_seen_to: int = 0

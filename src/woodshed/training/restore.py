@@ -16,13 +16,15 @@ from woodshed.connectors import scale_action
 from woodshed.envs import Remade, SeededVector, Tree, bounded_box
 from woodshed.envs.trees import write_rows, zeros_tree
 from woodshed.errors import WoodshedError
+from woodshed.files import generator_of
 from woodshed.replay import OpenEpisode, ReplayBuffer
 from woodshed.runners import Runner
-from woodshed.training.checkpoint import ABOUT_FILE, ARRAYS_FILE, Checkpoint, generator_of
+from woodshed.training.checkpoint import ABOUT_FILE, ARRAYS_FILE, Checkpoint
 from woodshed.training.named_arrays import from_named, under
 from woodshed.training.normaliser import Normaliser
 
-OBSERVATION, STATE, NORMALISER, LOSSES = "observation", "state", "normaliser/", "losses/"
+OBSERVATION, STATE, SENT = "observation", "state", "sent"
+NORMALISER, LOSSES = "normaliser/", "losses/"
 """What the arrays of a checkpoint are named by."""
 
 
@@ -124,15 +126,15 @@ def _remake(
     lanes = checkpoint.about.lanes
     bounds = bounded_box(environments.action_space)
     stored = [buffer.open_episode(lane) for lane in range(environments.n_envs)]
+    empty = np.zeros((0, *bounds.shape), np.float32)
     actions = [
-        scale_action(
-            np.zeros((0, *bounds.shape), np.float32)
-            if part is None
-            else np.asarray(part.episode.action),
-            bounds.low,
-            bounds.high,
+        # Without its first steps nothing can be made again.
+        None
+        if _is_lost(part, length)
+        else scale_action(
+            empty if part is None else np.asarray(part.episode.action), bounds.low, bounds.high
         )
-        for part in stored
+        for part, length in zip(stored, lanes.length, strict=True)
     ]
     remade = environments.remake(lanes.episodes, actions)
     template = zeros_tree(environments.observation_space, environments.n_envs)
@@ -150,10 +152,10 @@ def _difference(
     stored: OpenEpisode | None, remade: Remade | None, acted_on: Tree, length: int
 ) -> str | None:
     """In what an episode that was made again is another than before; None: in nothing."""
-    if length > 0 and (stored is None or stored.first_step > 0):
-        return "the replay is too small to hold the first steps of its episode"
+    if _is_lost(stored, length):
+        return "the replay does not hold the first steps of its episode"
     if remade is None:
-        return "its process failed"
+        return "it failed while its episode was made again"
     if remade.ended or len(remade.reward) != length:
         return f"its episode ended after step {len(remade.reward)}"
     if stored is not None:
@@ -169,6 +171,10 @@ def _difference(
     if not all(_same(theirs, ours[-1]) for theirs, ours in _pairs(acted_on, remade.observation)):
         return "its last observation differs"
     return None
+
+
+def _is_lost(stored: OpenEpisode | None, length: int) -> bool:
+    return length > 0 and (stored is None or stored.first_step > 0)
 
 
 def _pairs(stored: Any, remade: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:

@@ -2,8 +2,9 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from woodshed.files import read_json, write_json
+from woodshed.files import read_json, write_json, writing_to
 
 RESULT_FILE = "result.json"
 SOLVED = 0.95
@@ -37,12 +38,29 @@ class Result:
     """Whether the run was stopped before its last step, or in the final evaluation."""
 
     def write(self, folder: Path) -> None:
-        """Write `result.json` into the run folder."""
-        write_json(folder / RESULT_FILE, asdict(self))
+        """Write `result.json` into the run folder.
+
+        Raises:
+            WoodshedError: the disk refuses.
+        """
+        with writing_to(folder / RESULT_FILE, "write"):
+            write_json(folder / RESULT_FILE, asdict(self))
 
 
 def is_finished(folder: Path) -> bool:
     """Whether the run in a folder came to its end, its final evaluation included."""
+    result = _read(folder)
+    return result is not None and result.get("interrupted") is False
+
+
+def mark_interrupted(folder: Path) -> None:
+    """Let the result of a run that goes on say so, until there is another one."""
+    result = _read(folder)
+    if result is not None:
+        write_json(folder / RESULT_FILE, result | {"interrupted": True})
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
     path = folder / RESULT_FILE
     result = read_json(path) if path.exists() else None
-    return isinstance(result, dict) and result.get("interrupted") is False
+    return result if isinstance(result, dict) else None

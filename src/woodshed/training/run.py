@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,37 +15,30 @@ from woodshed.envs import EnvironmentFailedError, Failure, bounded_box
 from woodshed.errors import WoodshedError
 from woodshed.files import writing_to
 from woodshed.runners import Episode
-from woodshed.training.checkpoint import (
-    About,
-    Checkpoint,
-    Lanes,
-    fill_checkpoint,
-    from_saved,
-    to_saved,
-)
-from woodshed.training.checkpoint_folder import new_checkpoint
+from woodshed.training.checkpoint import Checkpoint
 from woodshed.training.clock import Clock
 from woodshed.training.compile_ahead import compile_ahead
 from woodshed.training.compiled import compiled_act, compiled_update, in_updates
 from woodshed.training.evaluation import Evaluation, EvaluationStoppedError
 from woodshed.training.interrupt import StopRequest
 from woodshed.training.metrics import MetricsWriter
-from woodshed.training.named_arrays import prefixed, to_named, under
 from woodshed.training.parts import Parts
 from woodshed.training.policy import Policy, save_policy
 from woodshed.training.progress import Progress, passes
 from woodshed.training.reporter import Reporter
-from woodshed.training.restore import LOSSES, NORMALISER, OBSERVATION, STATE
-from woodshed.training.result import SOLVED, Result
-from woodshed.training.run_folder import BEST_POLICY, FAILURE_LOG, LAST_POLICY
-from woodshed.training.run_metrics import columns, episode_metrics, mean_losses
+from woodshed.training.result import SOLVED
+from woodshed.training.run_folder import BEST_POLICY, FAILURE_LOG
+from woodshed.training.run_metrics import episode_metrics, mean_losses
 from woodshed.training.settings import Settings
+from woodshed.training.snapshot import go_on_from, write_checkpoint
 from woodshed.training.updates import exact_ratio, owed_updates
 
-HELD_OUT = 1_000_000
-"""First episode of the final evaluation: no evaluation before it gets that far."""
 RECENT_EPISODES = 100
 """Training episodes that the reported return and success are means of."""
+
+
+class DivergedError(WoodshedError):
+    """Numbers of the training are no longer finite."""
 
 
 class Run:
@@ -74,36 +67,37 @@ class Run:
         self.recent: deque[Episode] = deque(maxlen=RECENT_EPISODES)
         self.losses: list[Mapping[str, Any]] = []
         self.best: tuple[Evaluation, Policy] | None = None
+        self.sent: NDArray[np.float32] | None = None
+        """The action of a step that was not taken in yet."""
         self.episodes: list[int] = parts.environments.episodes.tolist()
         self.last_checkpoint: Path | None = None
         self.checkpoint_error: WoodshedError | None = None
         if checkpoint is not None:
-            self._go_on_from(checkpoint)
-
-    def _go_on_from(self, checkpoint: Checkpoint) -> None:
-        about = checkpoint.about
-        self.progress = replace(about.progress)
-        self.recent.extend(from_saved(about.recent))
-        losses = under(LOSSES, checkpoint.arrays)
-        rows = zip(*losses.values(), strict=True)
-        self.losses = [dict(zip(losses, row, strict=True)) for row in rows]
-        if about.best is not None and checkpoint.policy is not None:
-            self.best = Evaluation(tuple(from_saved(about.best))), checkpoint.policy
-        self.last_checkpoint = checkpoint.folder
-        self.reporter.advance(self.progress.env_steps)
+            go_on_from(self, checkpoint)
 
     def loop(self, stop: StopRequest) -> None:
         """Step and learn until the last step, or until asked to stop."""
+        progress = self.progress
+        try:
+            self._step_until_done(stop)
+        except DivergedError:
+            raise  # nobody wants to go on from there
+        except Exception as error:
+            self._keep_what_there_is(error)
+            raise
+        self.learn(self.sample_owed())
+        if progress.env_steps > progress.reported_steps:
+            self.report()
+        if self.settings.evaluate_every and progress.updates and not stop.asked:
+            self.evaluate(stop)  # after the last updates, so that they can be the best
+
+    def _step_until_done(self, stop: StopRequest) -> None:
         settings, progress = self.settings, self.progress
         while True:
             self.see_to_what_is_due(stop)
             if self.is_done or stop.asked:
                 break
-            # Sampling goes before acting, which waits for the updates that are still running; the
-            # new ones then run while the environments step.
-            batches = self.sample_owed()
-            self.parts.runner.send(self.choose_action())
-            self.learn(batches)
+            self.send()
             before = progress.env_steps
             self.receive()
             # Before all that may be due at this step, so that a resumed run does it too.
@@ -111,11 +105,15 @@ class Run:
                 self.checkpoint()
         if not self.is_done:
             self.checkpoint()
-        self.learn(self.sample_owed())
-        if progress.env_steps > progress.reported_steps:
-            self.report()
-        if settings.evaluate_every and progress.updates and not stop.asked:
-            self.evaluate(stop)  # after the last updates, so that they can be the best
+
+    def _keep_what_there_is(self, error: Exception) -> None:
+        """Log and save before an error ends the run."""
+        with suppress(Exception):  # that error is the one to tell
+            if isinstance(error, EnvironmentFailedError):
+                for failure in error.failures:
+                    self.note(failure)
+            if self.progress.env_steps:
+                self.checkpoint()
 
     @property
     def is_done(self) -> bool:
@@ -159,16 +157,21 @@ class Run:
         normaliser = self.parts.normaliser
         return None if normaliser is None else normaliser.scale
 
+    def send(self) -> None:
+        """Act, and begin the updates that are due; they run while the environments step."""
+        if self.sent is None:
+            # Sampling goes before acting, which waits for the updates that are still running.
+            batches = self.sample_owed()
+            self.sent = self.choose_action()
+            self.parts.runner.send(self.sent)
+            self.learn(batches)
+        else:  # that a run which failed in this step has chosen, and learnt, already
+            self.parts.runner.send(self.sent)
+
     def receive(self) -> None:
         """Wait for the environments' step, and take it in."""
-        try:
-            step, ended = self.parts.runner.receive()
-        except Exception as error:
-            if isinstance(error, EnvironmentFailedError):
-                self.log(str(error))
-            if self.progress.env_steps:  # of this step nothing was taken in: all is whole
-                self.checkpoint()
-            raise
+        step, ended = self.parts.runner.receive()
+        self.sent = None
         if self.parts.normaliser is not None:
             self.parts.normaliser.observe(step.observation)
         self.progress.env_steps += int(step.stepped.sum())
@@ -179,27 +182,34 @@ class Run:
             self.note(failure)
         self.reporter.advance(self.progress.env_steps)
 
-    def note(self, failure: Failure) -> None:
+    def note(self, failure: Failure, where: str = "") -> None:
         """Count, log and tell that environments failed."""
         self.progress.failures += 1
         lanes = ", ".join(map(str, failure.lanes))
-        head = f"worker {failure.worker} (environments {lanes}) failed: {failure.summary}"
-        self.log(f"{head}\n{failure.report}")
-        self.reporter.say(f"{head}; it was started anew, see {FAILURE_LOG}")
-
-    def log(self, report: str) -> None:
-        """Add a report to the log of failures."""
+        head = f"{where}worker {failure.worker} (environments {lanes}) failed: {failure.summary}"
         time = datetime.now().isoformat(timespec="seconds")
-        with (self.folder / FAILURE_LOG).open("a") as log:
-            log.write(f"{time}  step {self.progress.env_steps}  {report}\n\n")
+        with (
+            writing_to(self.folder / FAILURE_LOG, "write to"),
+            (self.folder / FAILURE_LOG).open("a") as log,
+        ):
+            log.write(f"{time}  step {self.progress.env_steps}  {head}\n{failure.report}\n\n")
+        self.reporter.say(f"{head}; see {FAILURE_LOG}")
+
+    def note_in_evaluation(self, failure: Failure) -> None:
+        """The same, of the environments of evaluations."""
+        self.note(failure, "in the evaluation, ")
 
     def sample_owed(self) -> Any:
         """Batches `[K, B, …]` for the K updates that are due; None where none is."""
         settings, progress = self.settings, self.progress
+        since = progress.owed_since_step
         owed = owed_updates(
-            progress.env_steps, settings.learning_starts, self.ratio, progress.updates
+            progress.env_steps,
+            settings.learning_starts if since is None else since,
+            self.ratio,
+            progress.updates - progress.owed_since_updates,
         )
-        if owed <= 0:  # fewer than none where a resumed run has another ratio
+        if owed == 0:
             return None
         batch = self.parts.buffer.sample(owed * settings.batch_size)
         return in_updates(batch, owed)
@@ -238,10 +248,10 @@ class Run:
         if broken:
             raise self.divergence(broken)
 
-    def divergence(self, broken: list[str]) -> WoodshedError:
+    def divergence(self, broken: list[str]) -> "DivergedError":
         """The error that numbers which are no longer finite call for."""
         saved = "" if self.best is None else f". The best policy so far is in {self.folder}"
-        return WoodshedError(
+        return DivergedError(
             f"training diverged: {', '.join(broken)} is not finite at step "
             f"{self.progress.env_steps:,}; lower the learning rate, or check the scale of the "
             f"rewards{saved}"
@@ -262,7 +272,7 @@ class Run:
                     policy,
                     self.settings.evaluate_episodes,
                     stop=lambda: stop.asked,
-                    on_failure=self.note,
+                    on_failure=self.note_in_evaluation,
                 )
             except EvaluationStoppedError:
                 return False
@@ -298,89 +308,14 @@ class Run:
         if self.settings.keep_checkpoints == 0:
             return
         try:
-            self.last_checkpoint = self._write_checkpoint()
+            self.last_checkpoint = write_checkpoint(self)
             self.checkpoint_error = None
         except WoodshedError as error:
             kept = self.last_checkpoint
             last = "there is no checkpoint" if kept is None else f"{kept} is the last one"
-            self.checkpoint_error = WoodshedError(f"{error}; {last}")
+            at = f"no checkpoint was written at step {self.progress.env_steps:,}"
+            self.checkpoint_error = WoodshedError(f"{at}: {error}; {last}")
             self.reporter.say(str(self.checkpoint_error))
-
-    def _write_checkpoint(self) -> Path:
-        parts = self.parts
-        arrays = {
-            **to_named(STATE, self.state),
-            **to_named(OBSERVATION, parts.runner.observation),
-            **prefixed(LOSSES, columns(self.losses)),
-        }
-        if parts.normaliser is not None:
-            arrays |= prefixed(NORMALISER, parts.normaliser.to_arrays())
-        tracker = parts.runner.tracker
-        about = About(
-            progress=replace(self.progress, train_seconds=self.clock.seconds),
-            lanes=Lanes(self.episodes, tracker.return_sum.tolist(), tracker.length.tolist()),
-            recent=to_saved(self.recent),
-            best=None if self.best is None else to_saved(self.best[0].episodes),
-            action_generator=dict(parts.runner.generator.bit_generator.state),
-            metrics_bytes=self.metrics.size,
-            checksums={},
-        )
-        policy = None if self.best is None else self.best[1]
-        steps, keep = self.progress.env_steps, self.settings.keep_checkpoints
-        with (
-            writing_to(self.folder, "write a checkpoint into"),
-            new_checkpoint(self.folder, steps, keep) as (aside, path),
-        ):
-            fill_checkpoint(aside, about, arrays, policy, parts.buffer, self.last_checkpoint)
-        return path
-
-    def finish(self, stop: StopRequest, *, interrupted: bool) -> Result:
-        """Save all, judge the best policy, write the result."""
-        jax.block_until_ready(self.state)
-        progress, seconds = self.progress, self.clock.seconds
-        last = self.policy()
-        save_policy(self.folder / LAST_POLICY, last)
-        if self.best is None and _all_finite(last.actor):
-            save_policy(self.folder / BEST_POLICY, last)
-        result = Result(
-            success_rate=None,
-            return_mean=None,
-            episodes=0,
-            env_steps=progress.env_steps,
-            updates=progress.updates,
-            train_seconds=seconds,
-            steps_per_second=progress.env_steps / seconds,
-            solved_at_step=progress.solved_at_step,
-            solved_at_seconds=progress.solved_at_seconds,
-            interrupted=True,
-        )
-        result.write(self.folder)  # stands if the final evaluation does not come to its end
-        if interrupted:
-            return result
-        best = last if self.best is None else self.best[1]
-        try:
-            final = self.parts.evaluator.run(
-                best,
-                self.settings.final_episodes,
-                first=HELD_OUT,
-                stop=lambda: stop.asked,
-                on_failure=self.note,
-            )
-        except EvaluationStoppedError:
-            return result
-        result = replace(
-            result,
-            success_rate=final.success_rate,
-            return_mean=final.return_mean,
-            episodes=len(final.episodes),
-            interrupted=False,
-        )
-        result.write(self.folder)
-        return result
-
-
-def _all_finite(tree: Any) -> bool:
-    return all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(tree))
 
 
 def _tell(evaluation: Evaluation) -> str:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 from woodshed.envs import EnvironmentFactory
 from woodshed.errors import WoodshedError
-from woodshed.files import folder_path, read_json, write_json
+from woodshed.files import folder_path, mend_folder, read_json, write_json
 from woodshed.training.settings import Settings
 from woodshed.training.settings_data import settings_from_data, settings_to_data
 
@@ -21,6 +22,8 @@ LAST_POLICY = "policy-last"
 FAILURE_LOG = "failures.log"
 WORKER_LOGS = "workers"
 RESUMES_FILE = "resumes.jsonl"
+LEFTOVER = re.compile(r"\.(settings|result|metrics)\.[0-9a-f]{8}\.jsonl?")
+"""What a crash leaves of a file that was being replaced."""
 
 
 def new_run_folder(out: Path) -> Path:
@@ -109,20 +112,43 @@ def only_trainer(folder: Path) -> Iterator[None]:
 
 
 def record_resume(
-    folder: Path, checkpoint: Path, before: Settings[Any], now: Settings[Any]
+    folder: Path,
+    checkpoint: Path,
+    before: tuple[str | None, Settings[Any]],
+    now: tuple[str | EnvironmentFactory, Settings[Any]],
 ) -> None:
-    """Add a line to `resumes.jsonl`: which checkpoint, and the settings that changed."""
-    old, new = settings_to_data(before), settings_to_data(now)
+    """Add a line to `resumes.jsonl`: which checkpoint, and what changed.
+
+    Args:
+        folder: of the run.
+        checkpoint: that it goes on from.
+        before: environment and settings of the run.
+        now: those given.
+    """
+    old, new = (_as_data(*side) for side in (before, now))
     changed = {name: [old[name], new[name]] for name in new if old[name] != new[name]}
     line = {"checkpoint": checkpoint.name, "changed": changed}
     with (folder / RESUMES_FILE).open("a") as file:
         file.write(f"{json.dumps(line)}\n")
 
 
+def mend_run_folder(folder: Path) -> None:
+    """Put right what a crash left while files were replaced: nothing is lost, nothing left over."""
+    for name in (BEST_POLICY, LAST_POLICY):
+        mend_folder(folder / name)
+    for path in folder.glob(".*"):
+        if LEFTOVER.fullmatch(path.name):
+            path.unlink()
+
+
 def write_settings(folder: Path, env: str | EnvironmentFactory, settings: Settings[Any]) -> None:
     """Write `settings.json`; an environment made by a function is null there."""
+    write_json(folder / SETTINGS_FILE, _as_data(env, settings))
+
+
+def _as_data(env: str | EnvironmentFactory | None, settings: Settings[Any]) -> dict[str, Any]:
     name = env if isinstance(env, str) else None
-    write_json(folder / SETTINGS_FILE, {"env": name, **settings_to_data(settings)})
+    return {"env": name, **settings_to_data(settings)}
 
 
 def read_settings(folder: Path) -> tuple[str | None, Settings[Any]]:

@@ -113,7 +113,8 @@ class Settings(Generic[A]):
         self._check_workers()
         if self.keep_checkpoints == 0 and self.is_given("checkpoint_every"):
             raise WoodshedError(
-                "checkpoint_every does nothing where keep_checkpoints is 0: leave it out"
+                "checkpoint_every does nothing where keep_checkpoints is 0: leave it out, or at "
+                f"{self.default_of('checkpoint_every')}"
             )
         if not isinstance(self.n_step, tuple) or len(self.n_step) not in (1, 2):
             raise WoodshedError(f"n_step is {self.n_step}, expected a tuple of one or two")
@@ -130,9 +131,16 @@ class Settings(Generic[A]):
             )
         for name in ("step_timeout", "max_failures"):
             if self.workers == 0 and self.is_given(name):
-                raise WoodshedError(f"{name} does nothing without workers: leave it out")
+                raise WoodshedError(
+                    f"{name} does nothing without workers: leave it out, or at "
+                    f"{self.default_of(name)}"
+                )
 
     def is_given(self, name: str) -> bool:
         """Whether a setting differs from its default."""
+        return bool(getattr(self, name) != self.default_of(name))
+
+    def default_of(self, name: str) -> object:
+        """The default of a setting."""
         (default,) = (field.default for field in fields(self) if field.name == name)
-        return bool(getattr(self, name) != default)
+        return default

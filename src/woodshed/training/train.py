@@ -1,25 +1,33 @@
 """Training: a new run, or one that goes on."""
 
+import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from woodshed.envs import EnvironmentFactory
 from woodshed.errors import WoodshedError
+from woodshed.files import writing_to
 from woodshed.training.checkpoint import Checkpoint, read_checkpoint
-from woodshed.training.checkpoint_folder import newest_checkpoint, remove_leftovers
+from woodshed.training.checkpoint_folder import (
+    chosen_checkpoint,
+    put_aside_later_than,
+    remove_leftovers,
+)
 from woodshed.training.clock import Clock
+from woodshed.training.finish import finish
 from woodshed.training.interrupt import stop_on_signals
 from woodshed.training.metrics import MetricsWriter, undo_metrics
 from woodshed.training.parts import make_parts
 from woodshed.training.policy import save_policy
 from woodshed.training.reporter import Reporter, SilentReporter
-from woodshed.training.result import Result, is_finished
+from woodshed.training.result import Result, is_finished, mark_interrupted
 from woodshed.training.run import Run
 from woodshed.training.run_folder import (
     BEST_POLICY,
     WORKER_LOGS,
     folder_unless_it_fails,
+    mend_run_folder,
     only_trainer,
     read_settings,
     record_resume,
@@ -104,7 +112,8 @@ def resume(
     with ExitStack() as closing:
         closing.enter_context(only_trainer(folder))
         remove_leftovers(folder)
-        start = read_checkpoint(checkpoint or newest_checkpoint(folder))
+        mend_run_folder(folder)
+        start = read_checkpoint(chosen_checkpoint(folder, checkpoint))
         progress = start.about.progress
         if progress.env_steps >= now.steps and is_finished(folder):
             raise WoodshedError(
@@ -120,11 +129,11 @@ def resume(
             checkpoint=start,
             say=reporter.say,
         )
-        _take_back(folder, start)
-        if env is None or named == env:
+        with writing_to(folder, "write to"):
+            record_resume(folder, start.folder, (named, before), (chosen, now))
             write_settings(folder, chosen, now)
-        record_resume(folder, start.folder, before, now)
-        metrics = MetricsWriter(folder, resumed_after=progress.env_steps)
+            last = _take_back(folder, start)
+        metrics = MetricsWriter(folder, purge_after=last)
         closing.callback(metrics.close)
         return _go(Run(now, parts, folder, metrics, reporter, clock, start))
 
@@ -135,19 +144,27 @@ def _go(run: Run) -> Result:
             run.loop(stop)
         except BaseException:
             with suppress(Exception):  # the error that ended the run is the one to tell
-                run.finish(stop, interrupted=True)
+                finish(run, stop, interrupted=True)
             raise
-        result = run.finish(stop, interrupted=stop.asked)
+        result = finish(run, stop, interrupted=stop.asked)
     if run.checkpoint_error is not None:
         raise run.checkpoint_error
     return result
 
 
-def _take_back(folder: Path, start: Checkpoint) -> None:
-    """Let the run folder be as it was at the checkpoint; what came after it is made again."""
-    undo_metrics(folder, start.about.metrics_bytes)
+def _take_back(folder: Path, start: Checkpoint) -> int:
+    """Let the run folder be as it was at the checkpoint; what came after it is made again.
+
+    Returns:
+        Environment steps of the last line of metrics.
+    """
+    put_aside_later_than(start.folder)  # first: the newest one is what a crash is resumed from
+    mark_interrupted(folder)
     if start.policy is not None:
         save_policy(folder / BEST_POLICY, start.policy)
+    elif (folder / BEST_POLICY).exists():
+        shutil.rmtree(folder / BEST_POLICY)
+    return undo_metrics(folder, start.about.metrics_bytes)
 
 
 def _check_change(before: Settings[Any], now: Settings[Any]) -> None:

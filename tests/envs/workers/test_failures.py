@@ -1,6 +1,7 @@
 """What each way of failing costs and says."""
 
 import os
+import pickle
 import signal
 from pathlib import Path
 from typing import Any
@@ -167,14 +168,33 @@ def test_the_same_failure_too_often_in_a_row_is_an_error() -> None:
             EnvironmentFailedError,
             match=r"(?s)^worker 1 \(environment 1\) failed 2 times in a row: "
             r"exit code 3\n.*goodbye$",
-        ):
+        ) as caught:
             vector.step(actions(2, {1: "exit"}))
+        # The failures before were told of by the steps they were in.
+        assert [f.summary for f in caught.value.failures] == ["exit code 3"]
         assert all(is_gone(int(pid)) for pid in pids)
         with pytest.raises(WoodshedError, match="the environments are closed"):
             vector.step(actions(2))
         assert vector.episodes.tolist() == [3, 4]
     finally:
         vector.close()
+
+
+def test_the_error_has_all_failures_that_no_step_told_of() -> None:
+    bad = {episode_seed(SEED, 0, episode): fault for episode, fault in ((1, "kill"), (2, "raise"))}
+    vector = WorkerVector([lambda: Faulty(9, bad)] * 2, SEED, workers=2, max_failures=2)
+    vector.reset()
+    vector.begin(np.array([True, False]))
+    with pytest.raises(EnvironmentFailedError, match=r"^worker 0 .* failed 2 times") as caught:
+        vector.step(actions(2, {0: "raise", 1: "exit"}))
+    assert [(f.worker, f.summary) for f in caught.value.failures] == [
+        (0, "killed by SIGKILL"),
+        (0, "RuntimeError: the motor is on fire"),
+        (0, "RuntimeError: the motor is on fire"),
+        (1, "exit code 3"),
+    ]
+    assert pickle.loads(pickle.dumps(caught.value)).failures == caught.value.failures
+    vector.close()
 
 
 def test_a_reset_that_fails_in_ever_other_ways_ends_too() -> None:
@@ -184,8 +204,10 @@ def test_a_reset_that_fails_in_ever_other_ways_ends_too() -> None:
             raise RuntimeError("x" * (seed % 97))
 
     vector = WorkerVector([Inventive], SEED, workers=1, max_failures=2)
-    with pytest.raises(EnvironmentFailedError, match="failed 2 times in a row"):
+    with pytest.raises(EnvironmentFailedError, match="failed 2 times in a row") as caught:
         vector.reset()
+    summaries = [failure.summary for failure in caught.value.failures]
+    assert len(set(summaries)) == len(summaries) == 3
     vector.close()
 
 
@@ -201,8 +223,12 @@ def test_what_cannot_be_made_at_the_start(tmp_path: Path, monkeypatch: pytest.Mo
         EnvironmentFailedError,
         match=r"(?s)^worker 1 \(environments 2, 3\) failed once: ZeroDivisionError: in the "
         r"user's code\nTraceback.*in broken",
-    ):
+    ) as caught:
         WorkerVector([Faulty] * 2 + [broken] * 2, SEED, workers=2)
+    assert [f.lanes for f in caught.value.failures] == [(2, 3)]
+    with pytest.raises(EnvironmentFailedError, match=r"^worker 0 ") as caught:
+        WorkerVector([broken] * 2, SEED, workers=2)
+    assert [f.lanes for f in caught.value.failures] == [(0,), (1,)]
     with pytest.raises(EnvironmentFailedError, match=r"failed once: exit code 7\nno licence$"):
         WorkerVector([dying], SEED, workers=1)
     (tmp_path / "deadly_for_test_failures.py").write_text("import os; os._exit(5)")
@@ -228,8 +254,14 @@ def test_a_worker_that_cannot_be_started_again(tmp_path: Path) -> None:
 
     vector = WorkerVector([once], SEED, workers=1, max_failures=2)
     vector.reset()
-    with pytest.raises(EnvironmentFailedError, match=r"(?s)failed 2 times in a row.*made before"):
+    with pytest.raises(
+        EnvironmentFailedError, match=r"(?s)failed 2 times in a row.*made before"
+    ) as caught:
         vector.step(actions(1, {0: "exit"}))
+    assert [failure.summary for failure in caught.value.failures] == [
+        "exit code 3",
+        *["RuntimeError: made before"] * 2,
+    ]
     vector.close()
 
 

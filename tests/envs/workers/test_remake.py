@@ -1,6 +1,7 @@
 """Lanes are put back into episodes that were played before."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -9,7 +10,14 @@ import pytest
 from tests.envs.toys import wandering
 from tests.envs.workers.faulty import Faulty, actions
 
-from woodshed.envs import InProcessVector, SeededVector, WorkerVector
+from woodshed.envs import (
+    EnvironmentFailedError,
+    InProcessVector,
+    SeededVector,
+    WorkerVector,
+    episode_seed,
+)
+from woodshed.errors import WoodshedError
 
 SEED = 5
 
@@ -85,15 +93,86 @@ def test_an_episode_that_ended_is_begun_by_hand(make: Any) -> None:
     vector.close()
 
 
-def test_what_an_environment_raises_comes_through_in_process() -> None:
-    with pytest.raises(RuntimeError, match="on fire"):
-        in_process([Faulty]).remake([0], [actions(1, {0: "raise"})])
+@pytest.mark.parametrize("how", ["step", "reset"])
+def test_in_process_only_the_lane_whose_environment_raises_gives_none(how: str) -> None:
+    bad = {episode_seed(SEED, 1, 4): "raise"} if how == "reset" else {}
+    vector = in_process([lambda: Faulty(5, bad)] * 3)
+    remade = vector.remake([3, 4, 5], [actions(2), actions(2, {1: "raise"}), actions(3)])
+    assert [one and len(one.reward) for one in remade] == [2, None, 3]
+    assert vector.episodes.tolist() == [3, 4, 5]
+    vector.begin(np.array([False, True, False]))
+    assert vector.episodes.tolist() == [3, 5, 5]
+    reference = in_process([Faulty] * 3)
+    reference.remake([3, 5, 5], [actions(2), actions(0), actions(3)])
+    np.testing.assert_equal(vector.step(actions(3)), reference.step(actions(3)))
 
 
-def test_a_worker_that_fails_gives_none_and_its_lanes_begin() -> None:
+@pytest.mark.parametrize(
+    ("fault", "error"), [("interrupt", KeyboardInterrupt), ("system exit", SystemExit)]
+)
+def test_what_is_no_failure_comes_through_in_process(
+    fault: str, error: type[BaseException]
+) -> None:
+    with pytest.raises(error):
+        in_process([Faulty]).remake([0], [actions(1, {0: fault})])
+
+
+def test_a_mistake_in_an_observation_comes_through() -> None:
+    class Lying(Faulty):
+        def reset(self, **_: Any) -> Any:
+            return np.zeros(3), {}
+
+    for make in (in_process, in_workers):
+        vector = make([Faulty, Lying])
+        with pytest.raises(WoodshedError, match="environment 1 gave observation"):
+            vector.remake([0, 0], [actions(1), actions(1)])
+        vector.close()
+
+
+@pytest.mark.parametrize("make", [in_process, in_workers])
+def test_a_lane_without_actions_is_left_alone_until_it_begins(make: Any) -> None:
+    bad = {episode_seed(SEED, lane, episode): "exit" for lane, episode in ((0, 7), (2, 2))}
+    vector = make([lambda: Faulty(5, bad)] * 3)  # lanes 0 and 1 share a worker
+    try:
+        remade = vector.remake([7, 1, 2], [None, actions(2), None])
+        assert [one and len(one.reward) for one in remade] == [None, 2, None]
+        assert vector.episodes.tolist() == [7, 1, 2]
+        first = vector.begin(np.array([True, False, True]))
+        assert vector.episodes.tolist() == [8, 1, 3]
+        reference = in_process([Faulty] * 3)
+        again: Any = reference.remake([8, 1, 3], [actions(0), actions(2), actions(0)])
+        np.testing.assert_array_equal(
+            first, [again[0].observation[0], [0, 0], again[2].observation[0]]
+        )
+        step = vector.step(actions(3))
+        assert step.failures == ()
+        np.testing.assert_equal(step, reference.step(actions(3)))
+    finally:
+        vector.close()
+
+
+def test_a_worker_that_cannot_be_started_again_tells_of_what_failed_in_it(tmp_path: Path) -> None:
+    def once() -> Faulty:
+        if (tmp_path / "made").exists():
+            raise RuntimeError("made before")
+        (tmp_path / "made").touch()
+        return Faulty()
+
+    vector = WorkerVector([once], SEED, workers=1, max_failures=2)
+    with pytest.raises(EnvironmentFailedError) as caught:
+        vector.remake([0], [actions(1, {0: "kill"})])
+    assert [failure.summary for failure in caught.value.failures] == [
+        "killed by SIGKILL",
+        *["RuntimeError: made before"] * 2,
+    ]
+    vector.close()
+
+
+@pytest.mark.parametrize("fault", ["kill", "raise"])
+def test_a_worker_that_fails_gives_none_and_its_lanes_begin(fault: str) -> None:
     vector = in_workers([Faulty] * 3)
     try:
-        remade = vector.remake([3, 1, 2], [actions(2), actions(2, {1: "kill"}), actions(1)])
+        remade = vector.remake([3, 1, 2], [actions(2), actions(2, {1: fault}), actions(1)])
         assert remade[:2] == [None, None]
         assert remade[2] is not None
         vector.begin(np.array([True, True, False]))
@@ -101,7 +180,8 @@ def test_a_worker_that_fails_gives_none_and_its_lanes_begin() -> None:
         step = vector.step(actions(3))
         assert step.stepped.all()
         assert not step.cut.any()
-        assert [f.summary for f in step.failures] == ["killed by SIGKILL"]
+        expected = {"kill": "killed by SIGKILL", "raise": "RuntimeError: the motor is on fire"}
+        assert [f.summary for f in step.failures] == [expected[fault]]
     finally:
         vector.close()
 

@@ -106,7 +106,8 @@ class Lanes:
         def beat() -> None:
             beats[worker] += 1
 
-        return pickle.dumps(self._vector.remake(episodes, actions, after_step=beat))
+        remade = self._vector.remake(episodes, actions, after_step=beat, raise_failures=True)
+        return pickle.dumps(remade)
 
     def _block(self) -> Block:
         """This worker's rows; with the first request after the start the memory has its size."""

@@ -39,8 +39,14 @@ class Streak:
         return Streak(alike, 1)
 
 
-def given_up(failure: Failure, times: int) -> EnvironmentFailedError:
-    """The error for a worker that failed too often."""
+def given_up(failure: Failure, times: int, failures: tuple[Failure, ...]) -> EnvironmentFailedError:
+    """The error for a worker that failed too often.
+
+    Args:
+        failure: its last
+        times: how often it failed
+        failures: all that no step has told of, that one included
+    """
     lanes = f"environment{'s' if len(failure.lanes) > 1 else ''} " + ", ".join(
         map(str, failure.lanes)
     )
@@ -48,4 +54,5 @@ def given_up(failure: Failure, times: int) -> EnvironmentFailedError:
     said = failure.report
     if not said.startswith(failure.summary):
         said = f"{failure.summary}\n{said}"
-    return EnvironmentFailedError(f"worker {failure.worker} ({lanes}) failed {often}: {said}")
+    message = f"worker {failure.worker} ({lanes}) failed {often}: {said}"
+    return EnvironmentFailedError(message, failures)

@@ -1,6 +1,6 @@
 """Workers that are started, and started again after they failed, until they fail too often."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import cloudpickle
@@ -9,14 +9,15 @@ from woodshed.envs.lanes import check_equal_space
 from woodshed.envs.workers.block import Spaces
 from woodshed.envs.workers.failure import Failure, Streak, given_up
 from woodshed.envs.workers.pool import Answer, Pool
-from woodshed.errors import WoodshedError
+from woodshed.errors import EnvironmentFailedError, WoodshedError
 
 
 class Team:
     """A pool, how often each of its workers failed, and what is to be reported of that.
 
     Attributes:
-        unreported: failures that no step has told of yet.
+        unreported: failures that no step has told of yet; an `EnvironmentFailedError` takes them
+            along.
     """
 
     def __init__(self, pool: Pool, start_timeout: float, max_failures: int) -> None:
@@ -45,8 +46,10 @@ class Team:
         self._pool.start(range(len(self._pool.lanes)))
         answers = self._pool.gather(self._start_timeout)
         raise_mistakes(answers)
-        for failure in failures_in(answers).values():
-            raise given_up(failure, 1)
+        failed = failures_in(answers)
+        self.unreported += failed.values()
+        for failure in failed.values():
+            raise self._given_up(failure, 1)
         self._spaces = _spaces(answers[0])
         self._check_spaces(answers)
         return self._spaces
@@ -66,11 +69,10 @@ class Team:
             raise_mistakes(answers)
             self._check_spaces(answers)
             failed = failures_in(answers)
-            for failure in failed.values():
-                self.count(failure)
+            self._count(failed.values())
             waiting = list(failed)
         for failure in failed.values():
-            raise given_up(failure, self._max_failures)
+            raise self._given_up(failure, self._max_failures)
 
     def bring_back(
         self,
@@ -87,32 +89,39 @@ class Team:
             EnvironmentFailedError: one of them failed too often.
         """
         for _ in range(self._max_failures):  # as above
-            for failure in failed.values():
-                self.count(failure)
+            self._count(failed.values())
             self.restart(failed)
             answers = begin(failed)
             raise_mistakes(answers)
             failed = failures_in(answers)
             if not failed:
                 return
+        self.unreported += failed.values()
         for failure in failed.values():
-            raise given_up(failure, self._max_failures)
-
-    def count(self, failure: Failure) -> None:
-        """Note a failure.
-
-        Raises:
-            EnvironmentFailedError: it is one too many.
-        """
-        self.unreported.append(failure)
-        streak = self._streaks[failure.worker].grown(failure.summary)
-        self._streaks[failure.worker] = streak
-        if streak.count >= self._max_failures:
-            raise given_up(failure, streak.count)
+            raise self._given_up(failure, self._max_failures)
 
     def succeeded(self, worker: int) -> None:
         """Count a worker's failures from nought again."""
         self._streaks[worker] = Streak()
+
+    def _count(self, failures: Collection[Failure]) -> None:
+        """Note failures.
+
+        Raises:
+            EnvironmentFailedError: one of them is one too many.
+        """
+        self.unreported += failures  # all, for the error tells of those that come after its own too
+        for failure in failures:
+            streak = self._streaks[failure.worker].grown(failure.summary)
+            self._streaks[failure.worker] = streak
+            if streak.count >= self._max_failures:
+                raise self._given_up(failure, streak.count)
+
+    def _given_up(self, failure: Failure, times: int) -> EnvironmentFailedError:
+        """The error for a worker that failed too often; it tells of all that is unreported."""
+        failures = tuple(self.unreported)
+        self.unreported.clear()
+        return given_up(failure, times, failures)
 
     def _check_spaces(self, answers: Mapping[int, Answer]) -> None:
         for worker, answer in answers.items():

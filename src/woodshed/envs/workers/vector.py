@@ -170,29 +170,29 @@ class WorkerVector:
         return observation
 
     def remake(
-        self, episodes: Sequence[int], actions: Sequence[NDArray[Any]]
+        self, episodes: Sequence[int], actions: Sequence[NDArray[Any] | None]
     ) -> list[Remade | None]:
-        """Put every lane into an episode that was played before; actions sent are dropped.
+        """Put lanes into episodes that were played before; actions sent are dropped.
 
         The workers do so side by side. Each step may take `step_timeout`.
 
         Args:
-            episodes: [L] numbers of the episodes
-            actions: for each lane the actions [T, ...] of its episode's first T steps, which may
-                be none
+            episodes: [L] numbers of the episodes, from which every lane goes on counting
+            actions: for each lane the actions [T, ...] of its episode's first T steps, T 0 or more;
+                None leaves the lane's environment alone
 
         Returns:
-            What each lane gave; None for all lanes of a worker that failed in it: they need
-            `begin`. The failure comes with the next step's `failures`.
+            What each lane gave; None where its actions are None, and for all lanes of a worker that
+            failed in it: they need `begin`, which begins the episode after the one given here. The
+            failure comes with the next step's `failures`.
 
         Raises:
-            WoodshedError: another number of episodes or actions than of lanes, or an observation
-                does not fit its space.
+            WoodshedError: another number of episodes or actions than of lanes, actions of another
+                shape than the action space's, or an observation does not fit its space.
             EnvironmentFailedError: a worker cannot be started again.
         """
         self._refuse_unless_open()
-        check_remake(self.n_envs, episodes, actions)
-        taken = [action_rows(rows, len(rows), self.action_space) for rows in actions]
+        taken = check_remake(self.n_envs, episodes, actions, self.action_space)
         self._sent, self._begun = False, True
         self._cut[:] = False
         self._episodes[:] = episodes
