@@ -33,9 +33,11 @@ def workers() -> list[int]:
     return sorted(found)
 
 
-def kill_at_random(done: threading.Event) -> None:
+def kill_at_random(metrics: Path, done: threading.Event) -> None:
     """Kill workers, but for that of the last lane, when a while has gone by since the last kill."""
     rng, spared, killed = np.random.default_rng(0), 0, set[int]()
+    while not (metrics.exists() and metrics.read_text()) and not done.is_set():
+        time.sleep(0.02)  # the run has not begun
     while len(killed) < KILLS and not done.is_set():
         time.sleep(float(rng.uniform(0.05, 0.4)))
         alive = [pid for pid in workers() if pid not in killed]
@@ -71,7 +73,9 @@ def test_the_run_ends_as_if_nothing_had_been(tmp_path: Path) -> None:
     }
     run(tmp_path / "undisturbed", **changes)
     done = threading.Event()
-    killer = threading.Thread(target=kill_at_random, args=(done,))
+    killer = threading.Thread(
+        target=kill_at_random, args=(tmp_path / "run" / "metrics.jsonl", done)
+    )
     killer.start()
     try:
         result = run(tmp_path / "run", **changes, workers=LANES, max_failures=KILLS)
