@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,19 @@ def test_help_shows_every_setting_with_its_line(capsys: pytest.CaptureFixture[st
         (["train", "CartPole-v1"], "Discrete"),
         (["train", REACH, "--capacity", str(10**13)], "of memory are available"),
         (["train", REACH, "--policy-keys", "velocity"], "no key 'velocity'"),
+        (["train", REACH, "--workers", "9"], "workers is 9, expected at most one for each of 4"),
+        (["train", REACH, "--workers", "-1"], "workers is -1"),
+        (["train", REACH, "--step-timeout", "5"], "step_timeout does nothing without workers"),
+        (["train", REACH, "--workers", "1", "--step-timeout", "inf"], "step_timeout is inf"),
+        (["train", REACH, "--workers", "1", "--max-failures", "0"], "max_failures is 0"),
+        (
+            ["train", REACH, "--keep-checkpoints", "0", "--checkpoint-every", "5"],
+            "checkpoint_every does nothing where keep_checkpoints is 0",
+        ),
+        (["resume"], "expected a run folder first"),
+        (["resume", "--steps", "5"], "expected a run folder first"),
+        (["resume", "no/such/run"], "there is no folder no/such/run"),
+        (["resume", "."], "is not the folder of a training run"),
         (["evaluate", "no/such/run"], "there is no folder no/such/run"),
         (["evaluate", "."], "is not the folder of a training run"),
         (["plot", "no/such/run"], "there is no folder no/such/run"),
@@ -137,6 +151,25 @@ def test_wrong_type_in_a_preset_names_file_and_field(
         preset.write_text(text)
         assert main(["train", REACH, "--preset", str(preset)]) == 2
         assert re.search(expected, capsys.readouterr().err)
+
+
+def test_a_run_is_resumed_with_the_settings_given(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    steps = json.loads((run / "result.json").read_text())["env_steps"] + 40
+    assert main(["resume", str(tmp_path / "run")]) == 2
+    assert "is at its end" in capsys.readouterr().err
+    assert main(["resume", str(tmp_path / "run"), "--steps", str(steps), "--gamma", "0.5"]) == 0
+    assert f"trained     {steps:,} steps" in capsys.readouterr().out
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert (settings["steps"], settings["gamma"]) == (steps, 0.5)
+    assert main(["resume", str(tmp_path / "run"), "--seed", "9", "--steps", "9999"]) == 2
+    assert "cannot be changed" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as leaving:
+        main(["resume", str(tmp_path / "run"), "--help"])
+    assert leaving.value.code == 0
+    assert f"(default: {steps})" in capsys.readouterr().out
 
 
 def test_existing_folder_is_kept(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
