@@ -143,6 +143,11 @@ def test_an_environment_that_does_not_repeat_itself_begins_a_new_episode(
     said = capsys.readouterr().out
     assert "environment 0 did not come back as it was (observation 0 of its" in said
     assert "environment 1 did not come back" in said
+    record = json.loads((tmp_path / "run" / "resumes.jsonl").read_text())
+    assert [line.split(" did")[0] for line in record["inexact"]] == [
+        "environment 0",
+        "environment 1",
+    ]
 
 
 @pytest.mark.parametrize("n_envs", [1, 5])

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -116,18 +116,20 @@ def record_resume(
     checkpoint: Path,
     before: tuple[str | None, Settings[Any]],
     now: tuple[str | EnvironmentFactory, Settings[Any]],
+    said: Sequence[str],
 ) -> None:
-    """Add a line to `resumes.jsonl`: which checkpoint, and what changed.
+    """Add a line to `resumes.jsonl`: which checkpoint, what changed, what did not come back.
 
     Args:
         folder: of the run.
         checkpoint: that it goes on from.
         before: environment and settings of the run.
         now: those given.
+        said: what of the checkpoint could not be brought back exactly.
     """
     old, new = (_as_data(*side) for side in (before, now))
     changed = {name: [old[name], new[name]] for name in new if old[name] != new[name]}
-    line = {"checkpoint": checkpoint.name, "changed": changed}
+    line = {"checkpoint": checkpoint.name, "changed": changed, "inexact": list(said)}
     with (folder / RESUMES_FILE).open("a") as file:
         file.write(f"{json.dumps(line)}\n")
 

@@ -120,17 +120,19 @@ def resume(
                 f"{folder} is at its end: {progress.env_steps:,} of {now.steps:,} steps are made; "
                 "give more with --steps"
             )
-        clock = Clock(progress.train_seconds)
+        clock, said = Clock(progress.train_seconds), list[str]()
         parts = make_parts(
             chosen,
             now,
             closing,
             log_folder=_worker_logs(folder, now),
             checkpoint=start,
-            say=reporter.say,
+            say=said.append,
         )
+        for line in said:
+            reporter.say(line)
         with writing_to(folder, "write to"):
-            record_resume(folder, start.folder, (named, before), (chosen, now))
+            record_resume(folder, start.folder, (named, before), (chosen, now), said)
             write_settings(folder, chosen, now)
             last = _take_back(folder, start)
         metrics = MetricsWriter(folder, purge_after=last)
