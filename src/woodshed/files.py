@@ -22,10 +22,27 @@ CHUNK = 2**24
 """Bytes that are read at a time."""
 
 
+def aside_of(path: Path) -> Path:
+    """A free name beside `path`, hidden and with its ending; the folder is made where needed."""
+    # Not tempfile's: what that makes is for its owner alone, whatever the umask says.
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+
+
+def aside_pattern(stem: str, suffix: str = "") -> re.Pattern[str]:
+    """What `aside_of` names such paths, by which a crash's leftovers are known.
+
+    Args:
+        stem: regular expression of their names without the ending.
+        suffix: regular expression of the ending.
+    """
+    return re.compile(rf"\.{stem}\.[0-9a-f]{{8}}{suffix}")
+
+
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
     """A file to write in place of `path`: takes its name when the block ends well, else goes."""
-    aside = _new_name(path)
+    aside = aside_of(path)
     try:
         yield aside
         flush(aside)
@@ -41,7 +58,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     A folder that was there is moved aside first and removed last, so one of the two is always
     whole.
     """
-    aside, old = _new_name(path), _new_name(path)
+    aside, old = aside_of(path), aside_of(path)
     aside.mkdir()
     try:
         yield aside
@@ -67,7 +84,7 @@ def mend_folder(path: Path) -> None:
     Between the two renames it has no name of its own; the new one and the old one are both there
     and whole then, and the new one takes it. One alone was never finished.
     """
-    pattern = re.compile(rf"\.{re.escape(path.stem)}\.[0-9a-f]{{8}}{re.escape(path.suffix)}")
+    pattern = aside_pattern(re.escape(path.stem), re.escape(path.suffix))
     left = [other for other in path.parent.glob(".*") if pattern.fullmatch(other.name)]
     if len(left) > 1 and not path.exists():
         newest = max(left, key=lambda other: other.stat().st_mtime)
@@ -197,6 +214,22 @@ def checksum(path: Path) -> int:
     return value
 
 
+def check_file(path: Path, expected: int) -> None:
+    """Check that a file is there, and what was written.
+
+    Args:
+        path: of the file.
+        expected: its `checksum`.
+
+    Raises:
+        WoodshedError: when it is not; the message names it.
+    """
+    if not path.is_file():
+        raise WoodshedError(f"{path} is missing")
+    if checksum(path) != expected:
+        raise damaged(path, "its checksum is another")
+
+
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write named arrays into one `.npz` file."""
     with path.open("wb") as file:
@@ -216,13 +249,6 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise WoodshedError(f"{path} is missing") from None
     except Exception as error:  # zipfile and numpy raise a dozen kinds for foreign bytes
         raise WoodshedError(f"{path} is damaged or holds no arrays: {error}") from None
-
-
-def _new_name(path: Path) -> Path:
-    """A free name beside `path`, hidden and with its ending; the folder is made where needed."""
-    # Not tempfile's: what that makes is for its owner alone, whatever the umask says.
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
 
 
 def flush(path: Path) -> None:

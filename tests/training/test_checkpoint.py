@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.training.alike import metrics_of
-from tests.training.tasks import run
-from tests.training.test_resume import settings_of
+from tests.training.tasks import run, settings_of
 
 from woodshed.errors import WoodshedError
 from woodshed.replay import segments

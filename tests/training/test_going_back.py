@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.training.alike import assert_same_run, metrics_of
 from tests.training.line import Line
-from tests.training.tasks import REACH, run, small_settings
-from tests.training.test_resume import settings_of
+from tests.training.tasks import REACH, run, settings_of, small_settings
 
 from woodshed.errors import WoodshedError
 from woodshed.training import load_policy, resume, train

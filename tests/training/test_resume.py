@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from tests.training.alike import assert_same_run, metrics_of
 from tests.training.line import Line
-from tests.training.tasks import REACH, run, small_settings
+from tests.training.tasks import REACH, run, settings_of, small_settings
 
 from woodshed.algorithms import SAC
 from woodshed.errors import WoodshedError
@@ -20,10 +19,6 @@ from woodshed.training.reporter import LineReporter
 from woodshed.training.run_folder import only_trainer, read_settings
 
 STEPS = 240
-
-
-def settings_of(folder: Path, **changes: Any) -> Any:
-    return replace(read_settings(folder)[1], **changes)
 
 
 @pytest.mark.parametrize("n_envs", [1, 4])

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.training.alike import assert_same_run
-from tests.training.tasks import run
-from tests.training.test_resume import settings_of
+from tests.training.tasks import run, settings_of
 
 from woodshed.training import resume
 

@@ -1,6 +1,7 @@
 """`woodshed resume DIR [settings]`."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -9,7 +10,7 @@ import tyro
 
 from woodshed.algorithms import SAC
 from woodshed.cli.parsing import parse
-from woodshed.cli.train import describe
+from woodshed.cli.train import conclude
 from woodshed.errors import WoodshedError
 from woodshed.training import Settings, resume
 from woodshed.training.reporter import make_reporter
@@ -35,8 +36,7 @@ class ResumeCommand(Generic[A]):
 def main(args: Sequence[str]) -> int:
     """Go on, and say what came of it."""
     command = parse_resume(args)
-    reporter = make_reporter(command.settings.steps)
-    try:
+    with closing(make_reporter(command.settings.steps)) as reporter:
         result = resume(
             command.folder,
             command.settings,
@@ -44,11 +44,7 @@ def main(args: Sequence[str]) -> int:
             checkpoint=command.checkpoint,
             reporter=reporter,
         )
-    finally:
-        reporter.close()
-    print(describe(result))
-    print(f"run folder  {command.folder}")
-    return 130 if result.interrupted else 0
+    return conclude(result, command.folder)
 
 
 def parse_resume(args: Sequence[str]) -> ResumeCommand[SAC]:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -41,14 +42,9 @@ def main(args: Sequence[str]) -> int:
     command = parse_train(args)
     settings = command.settings
     out = command.out or default_run_folder(command.env, command.algorithm, settings.seed)
-    reporter = make_reporter(settings.steps)
-    try:
+    with closing(make_reporter(settings.steps)) as reporter:
         result = train(command.env, settings, out, reporter=reporter)
-    finally:
-        reporter.close()
-    print(describe(result))
-    print(f"run folder  {out}")
-    return 130 if result.interrupted else 0
+    return conclude(result, out)
 
 
 def parse_train(args: Sequence[str]) -> TrainCommand[SAC]:
@@ -74,6 +70,13 @@ def parse_train(args: Sequence[str]) -> TrainCommand[SAC]:
     kind = generic[type(settings.algorithm)]
     command: TrainCommand[SAC] = parse(kind, args, command="train", default=default)
     return command
+
+
+def conclude(result: Result, folder: Path) -> int:
+    """Say what came of a run, and where it lies; the exit code."""
+    print(describe(result))
+    print(f"run folder  {folder}")
+    return 130 if result.interrupted else 0
 
 
 def describe(result: Result) -> str:

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from woodshed.errors import WoodshedError
-from woodshed.files import checksum as file_checksum
-from woodshed.files import damaged
+from woodshed.files import check_file, damaged
 
 
 def write_array(path: Path, pieces: Sequence[NDArray[Any]]) -> int:
@@ -50,10 +48,7 @@ def read_array(path: Path, checksum: int, dtype: str, ndim: int) -> NDArray[Any]
     Raises:
         WoodshedError: when it is missing, damaged, or of something else; the message names it.
     """
-    if not path.is_file():
-        raise WoodshedError(f"{path} is missing")
-    if file_checksum(path) != checksum:
-        raise damaged(path, "its checksum is another")
+    check_file(path, checksum)
     return map_array(path, dtype, ndim)
 
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from woodshed.errors import WoodshedError
-from woodshed.files import damaged, read_sealed, sealed_text
+from woodshed.files import aside_pattern, damaged, read_sealed, sealed_text
 from woodshed.replay.segments import Segment, is_count, read_segments
 
 FORMAT, VERSION = "woodshed replay", 2
 ABOUT, EPISODES, LEAVES = "replay.json", "episodes", "priorities"
 ARRAY_NAME = re.compile(rf"({EPISODES}|{LEAVES})-[0-9a-f]{{8}}\.npy")
-ASIDE_NAME = re.compile(r"\.replay\.[0-9a-f]{8}\.json")
+ASIDE_NAME = aside_pattern("replay", r"\.json")
 """What a crash can leave of `replay.json` while it is written."""
 
 LANE, ROWS, FIRST_STEP, HIDDEN, ENDING, IS_OPEN = range(6)

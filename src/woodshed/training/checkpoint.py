@@ -18,7 +18,15 @@ import msgspec
 from numpy.typing import NDArray
 
 from woodshed.errors import WoodshedError
-from woodshed.files import checksum, read_arrays, read_sealed, write_arrays, write_sealed
+from woodshed.files import (
+    check_file,
+    checksum,
+    damaged,
+    read_arrays,
+    read_sealed,
+    write_arrays,
+    write_sealed,
+)
 from woodshed.replay import ReplayBuffer
 from woodshed.runners import Episode
 from woodshed.training.policy import Policy, load_policy, save_policy
@@ -114,10 +122,9 @@ def fill_checkpoint(
         save_policy(folder / POLICY, policy)
     buffer.save(folder / REPLAY, earlier=None if previous is None else previous / REPLAY)
     # The replay's own JSON holds the checksums of its arrays.
-    small = [path for path in folder.rglob("*") if path.is_file() and path.parent.name != REPLAY]
-    checksums = {
-        str(path.relative_to(folder)): checksum(path) for path in [*small, *_json_of_replay(folder)]
-    }
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    listed = [path for path in files if path.parent.name != REPLAY or path.suffix == ".json"]
+    checksums = {str(path.relative_to(folder)): checksum(path) for path in listed}
     write_sealed(folder / ABOUT_FILE, asdict(about) | {"checksums": checksums})
 
 
@@ -136,13 +143,9 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     try:
         about = msgspec.convert(data, About)
     except msgspec.ValidationError as error:
-        raise WoodshedError(f"{path} is damaged: {error}") from None
+        raise damaged(path, str(error)) from None
     for name, expected in about.checksums.items():
-        file = folder / name
-        if not file.is_file():
-            raise WoodshedError(f"{file} is missing")
-        if checksum(file) != expected:
-            raise WoodshedError(f"{file} is damaged: its checksum is another")
+        check_file(folder / name, expected)
     return Checkpoint(
         folder=folder,
         about=about,
@@ -164,7 +167,3 @@ def from_saved(episodes: Sequence[SavedEpisode]) -> list[Episode]:
         Episode(total, length, math.nan if success is None else success)
         for total, length, success in episodes
     ]
-
-
-def _json_of_replay(folder: Path) -> list[Path]:
-    return list((folder / REPLAY).glob("*.json"))

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from woodshed.errors import WoodshedError
-from woodshed.files import replaced_folder
+from woodshed.files import aside_of, aside_pattern, replaced_folder
 
 CHECKPOINTS = "checkpoints"
 UNDONE = "undone"
 NAME = re.compile(r"(\d{4,})-step-\d+")
-ASIDE = re.compile(rf"\.{NAME.pattern}\.[0-9a-f]{{8}}")
+ASIDE = aside_pattern(NAME.pattern)
 """What is being written or removed; a crash can leave it."""
 
 
@@ -90,7 +90,7 @@ def new_checkpoint(run_folder: Path, env_steps: int, keep: int) -> Iterator[tupl
     with replaced_folder(path) as aside:
         yield aside, path
     for old in list_checkpoints(run_folder)[:-keep]:
-        gone = old.with_name(f".{old.name}.{0:08x}")
+        gone = aside_of(old)
         old.rename(gone)  # so that no half of it ever has a checkpoint's name
         shutil.rmtree(gone, ignore_errors=True)
 

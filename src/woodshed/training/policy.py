@@ -14,6 +14,7 @@ from woodshed.connectors import Encoder, Scale, make_encoder, scale_action
 from woodshed.envs import Tree, bounded_box
 from woodshed.errors import WoodshedError
 from woodshed.files import (
+    damaged,
     read_arrays,
     read_json,
     replaced_folder,
@@ -22,7 +23,7 @@ from woodshed.files import (
     writing_to,
 )
 from woodshed.training.compiled import compiled_act
-from woodshed.training.named_arrays import from_named, to_named
+from woodshed.training.named_arrays import from_named, to_named, under
 from woodshed.training.settings_data import algorithm_from_data, algorithm_to_data
 
 FORMAT = 2
@@ -127,7 +128,7 @@ def load_policy(folder: Path) -> Policy:
         algorithm = algorithm_from_data(description["algorithm"], str(path))
         normalised = bool(description["normalised"])
     except (KeyError, msgspec.ValidationError) as error:
-        raise WoodshedError(f"{path} is damaged: {error!r}") from None
+        raise damaged(path, repr(error)) from None
     arrays = read_arrays(folder / ARRAYS_FILE)
     try:
         action_size = len(arrays["low"].ravel())
@@ -145,12 +146,8 @@ def load_policy(folder: Path) -> Policy:
 
 
 def _read_scale(arrays: dict[str, NDArray[Any]]) -> Scale:
-    def under(field: str) -> dict[str, NDArray[np.float32]]:
-        start, end = f"scale.{field}['", "']"
-        return {
-            name.removeprefix(start).removesuffix(end): array
-            for name, array in arrays.items()
-            if name.startswith(start)
-        }
+    def field(name: str) -> dict[str, NDArray[np.float32]]:
+        leaves = under(f"scale.{name}['", arrays)
+        return {leaf.removesuffix("']"): array for leaf, array in leaves.items()}
 
-    return Scale(under("mean"), under("inverse_std"))
+    return Scale(field("mean"), field("inverse_std"))

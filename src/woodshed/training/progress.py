@@ -1,6 +1,9 @@
 """How far a run has come: numbers only, so that a checkpoint can hold them as JSON."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+
+from woodshed.training.updates import owed_updates
 
 
 @dataclass
@@ -40,6 +43,16 @@ class Progress:
     """Training seconds then."""
     train_seconds: float = 0.0
     """Training seconds when a checkpoint is written."""
+
+    def owed(self, ratio: Fraction, learning_starts: int) -> int:
+        """Updates that are due now; see `owed_updates`.
+
+        Args:
+            ratio: updates per environment step.
+            learning_starts: environment steps without updates.
+        """
+        since = learning_starts if self.owed_since_step is None else self.owed_since_step
+        return owed_updates(self.env_steps, since, ratio, self.updates - self.owed_since_updates)
 
 
 def passes(before: int, now: int, every: int) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from woodshed.connectors import scale_action
 from woodshed.envs import Remade, SeededVector, Tree, bounded_box
-from woodshed.envs.trees import write_rows, zeros_tree
+from woodshed.envs.trees import copy_tree, take_rows, write_rows, zeros_tree
 from woodshed.errors import WoodshedError
 from woodshed.files import generator_of
 from woodshed.replay import OpenEpisode, ReplayBuffer
@@ -111,7 +111,7 @@ def restored_runner(
     if lost:
         buffer.cut(mask)
         first = environments.begin(mask)
-        write_rows(observation, mask, jax.tree.map(lambda leaf: leaf[mask], first))
+        write_rows(observation, mask, take_rows(first, mask))
     runner = Runner(environments, buffer, generator, info_keys, observation=observation)
     runner.tracker.return_sum[:] = lanes.return_sum
     runner.tracker.length[:] = lanes.length
@@ -145,7 +145,7 @@ def _remake(
         why = _difference(part, again, acted_on, lanes.length[lane])
         if why is not None:
             lost[lane] = why
-    return jax.tree.map(np.array, observation), lost
+    return copy_tree(observation), lost
 
 
 def _difference(
@@ -177,11 +177,9 @@ def _is_lost(stored: OpenEpisode | None, length: int) -> bool:
     return length > 0 and (stored is None or stored.first_step > 0)
 
 
-def _pairs(stored: Any, remade: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """The leaves of two trees, side by side."""
-    if isinstance(stored, dict):
-        return [pair for key in stored for pair in _pairs(stored[key], remade[key])]
-    return [(np.asarray(stored), np.asarray(remade))]
+def _pairs(stored: Any, remade: Tree) -> list[tuple[Any, Any]]:
+    """The leaves of two trees, side by side; jax puts both in the order of their keys."""
+    return list(zip(jax.tree.leaves(stored), jax.tree.leaves(remade), strict=True))
 
 
 def _same(stored: NDArray[Any], remade: NDArray[Any]) -> bool:

@@ -31,7 +31,7 @@ from woodshed.training.run_folder import BEST_POLICY, FAILURE_LOG
 from woodshed.training.run_metrics import episode_metrics, mean_losses
 from woodshed.training.settings import Settings
 from woodshed.training.snapshot import go_on_from, write_checkpoint
-from woodshed.training.updates import exact_ratio, owed_updates
+from woodshed.training.updates import exact_ratio
 
 RECENT_EPISODES = 100
 """Training episodes that the reported return and success are means of."""
@@ -185,8 +185,7 @@ class Run:
     def note(self, failure: Failure, where: str = "") -> None:
         """Count, log and tell that environments failed."""
         self.progress.failures += 1
-        lanes = ", ".join(map(str, failure.lanes))
-        head = f"{where}worker {failure.worker} (environments {lanes}) failed: {failure.summary}"
+        head = f"{where}{failure.of_whom} failed: {failure.summary}"
         time = datetime.now().isoformat(timespec="seconds")
         with (
             writing_to(self.folder / FAILURE_LOG, "write to"),
@@ -201,14 +200,8 @@ class Run:
 
     def sample_owed(self) -> Any:
         """Batches `[K, B, …]` for the K updates that are due; None where none is."""
-        settings, progress = self.settings, self.progress
-        since = progress.owed_since_step
-        owed = owed_updates(
-            progress.env_steps,
-            settings.learning_starts if since is None else since,
-            self.ratio,
-            progress.updates - progress.owed_since_updates,
-        )
+        settings = self.settings
+        owed = self.progress.owed(self.ratio, settings.learning_starts)
         if owed == 0:
             return None
         batch = self.parts.buffer.sample(owed * settings.batch_size)

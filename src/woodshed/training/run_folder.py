@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,15 @@ from typing import Any
 
 from woodshed.envs import EnvironmentFactory
 from woodshed.errors import WoodshedError
-from woodshed.files import folder_path, mend_folder, read_json, write_json
+from woodshed.files import (
+    aside_pattern,
+    damaged,
+    folder_path,
+    mend_folder,
+    read_json,
+    write_json,
+    writing_to,
+)
 from woodshed.training.settings import Settings
 from woodshed.training.settings_data import settings_from_data, settings_to_data
 
@@ -22,7 +29,7 @@ LAST_POLICY = "policy-last"
 FAILURE_LOG = "failures.log"
 WORKER_LOGS = "workers"
 RESUMES_FILE = "resumes.jsonl"
-LEFTOVER = re.compile(r"\.(settings|result|metrics)\.[0-9a-f]{8}\.jsonl?")
+LEFTOVER = aside_pattern("(settings|result|metrics)", r"\.jsonl?")
 """What a crash leaves of a file that was being replaced."""
 
 
@@ -35,10 +42,8 @@ def new_run_folder(out: Path) -> Path:
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise WoodshedError(f"{out} exists already; give another folder with --out, or remove it")
-    try:
+    with writing_to(out, "make the run folder"):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WoodshedError(f"cannot make the run folder {out}: {error.strerror}") from None
     return out
 
 
@@ -163,6 +168,6 @@ def read_settings(folder: Path) -> tuple[str | None, Settings[Any]]:
     path = folder / SETTINGS_FILE
     data = read_json(path)
     if not isinstance(data, dict) or "env" not in data:
-        raise WoodshedError(f"{path} is damaged: it names no env")
+        raise damaged(path, "it names no env")
     env = data.pop("env")
     return env, settings_from_data(data, str(path))

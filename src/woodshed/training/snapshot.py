@@ -20,7 +20,7 @@ from woodshed.training.named_arrays import prefixed, to_named, under
 from woodshed.training.progress import Progress
 from woodshed.training.restore import LOSSES, NORMALISER, OBSERVATION, SENT, STATE
 from woodshed.training.run_metrics import columns
-from woodshed.training.updates import exact_ratio, owed_updates
+from woodshed.training.updates import exact_ratio
 
 if TYPE_CHECKING:
     from woodshed.training.run import Run
@@ -88,13 +88,7 @@ def changed_ratio(progress: Progress, before: Ratio, now: Ratio) -> Progress:
     """
     if before == now:
         return replace(progress)
-    since = progress.owed_since_step
-    pending = owed_updates(
-        progress.env_steps,
-        before.learning_starts if since is None else since,
-        exact_ratio(before.updates_per_step),
-        progress.updates - progress.owed_since_updates,
-    )
+    pending = progress.owed(exact_ratio(before.updates_per_step), before.learning_starts)
     return replace(
         progress,
         owed_since_step=max(progress.env_steps, now.learning_starts),

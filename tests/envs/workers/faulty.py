@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import gymnasium
@@ -114,3 +115,15 @@ def is_gone(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+def made_once(mark: Path) -> Callable[[], Faulty]:
+    """A function that makes an environment once, and a file that says so; then it raises."""
+
+    def make() -> Faulty:
+        if mark.exists():
+            raise RuntimeError("made before")
+        mark.touch()
+        return Faulty()
+
+    return make

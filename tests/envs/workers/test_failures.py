@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.envs.workers.faulty import NUMBERS, Faulty, actions, is_gone
+from tests.envs.workers.faulty import NUMBERS, Faulty, actions, is_gone, made_once
 
 from woodshed.envs import (
     EnvironmentFailedError,
@@ -246,12 +246,7 @@ def test_what_cannot_be_made_at_the_start(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_worker_that_cannot_be_started_again(tmp_path: Path) -> None:
-    def once() -> Faulty:
-        if (tmp_path / "made").exists():
-            raise RuntimeError("made before")
-        (tmp_path / "made").touch()
-        return Faulty()
-
+    once = made_once(tmp_path / "made")
     vector = WorkerVector([once], SEED, workers=1, max_failures=2)
     vector.reset()
     with pytest.raises(

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 from tests.envs.toys import wandering
-from tests.envs.workers.faulty import Faulty, actions
+from tests.envs.workers.faulty import Faulty, actions, made_once
 
 from woodshed.envs import (
     EnvironmentFailedError,
@@ -152,12 +152,7 @@ def test_a_lane_without_actions_is_left_alone_until_it_begins(make: Any) -> None
 
 
 def test_a_worker_that_cannot_be_started_again_tells_of_what_failed_in_it(tmp_path: Path) -> None:
-    def once() -> Faulty:
-        if (tmp_path / "made").exists():
-            raise RuntimeError("made before")
-        (tmp_path / "made").touch()
-        return Faulty()
-
+    once = made_once(tmp_path / "made")
     vector = WorkerVector([once], SEED, workers=1, max_failures=2)
     with pytest.raises(EnvironmentFailedError) as caught:
         vector.remake([0], [actions(1, {0: "kill"})])

@@ -20,6 +20,12 @@ class Failure:
     report: str
     """The worker's traceback; where it could not give one, the summary and the end of its log."""
 
+    @property
+    def of_whom(self) -> str:
+        """The worker and its environments, for messages: `worker 1 (environments 2, 3)`."""
+        plural = "s" if len(self.lanes) > 1 else ""
+        return f"worker {self.worker} (environment{plural} {', '.join(map(str, self.lanes))})"
+
 
 @dataclass(frozen=True)
 class Streak:
@@ -47,12 +53,9 @@ def given_up(failure: Failure, times: int, failures: tuple[Failure, ...]) -> Env
         times: how often it failed
         failures: all that no step has told of, that one included
     """
-    lanes = f"environment{'s' if len(failure.lanes) > 1 else ''} " + ", ".join(
-        map(str, failure.lanes)
-    )
     often = f"{times} times in a row" if times > 1 else "once"
     said = failure.report
     if not said.startswith(failure.summary):
         said = f"{failure.summary}\n{said}"
-    message = f"worker {failure.worker} ({lanes}) failed {often}: {said}"
+    message = f"{failure.of_whom} failed {often}: {said}"
     return EnvironmentFailedError(message, failures)
